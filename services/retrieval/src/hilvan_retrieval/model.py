@@ -1,0 +1,249 @@
+"""The frozen values of retrieval. Times are aware datetimes in UTC."""
+
+import hashlib
+import unicodedata
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+"""One embedding: shape ``(dimensions,)``, float32, L2-normalised."""
+
+Matrix = NDArray[np.float32]
+"""Embeddings as rows: shape ``(n, dimensions)``, float32, each row L2-normalised."""
+
+Uid = NewType("Uid", str)
+"""The key of an entry across tenants: a canonical lower-case UUID text, see `entry_uid`."""
+
+_UID_NAMESPACE = uuid.UUID("6f0a6a1e-6f0e-5b9e-9f0c-8a7d1c3b2e55")
+
+FOREVER_MS = 2**53 - 1
+"""The end of an open validity interval in milliseconds since 1970: exact in a JSON number."""
+
+
+class Layer(StrEnum):
+    """What kind of entry a record is."""
+
+    MEMORY = "memory"
+    EPISODE = "episode"
+    PROCEDURE = "procedure"
+    NOTE = "note"
+
+
+class Axis(StrEnum):
+    """Whose an entry is. Only note passages are ever owned by a space."""
+
+    USER = "user"
+    PROJECT = "project"
+    SPACE = "space"
+
+
+class Source(StrEnum):
+    """A source of candidates."""
+
+    VECTOR = "vector"
+    KEYWORD = "keyword"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Owner:
+    """The owner of an entry inside its tenant."""
+
+    axis: Axis
+    id: str
+
+    @property
+    def key(self) -> str:
+        """The owner as one term of an index, such as ``user:ana``."""
+        return f"{self.axis.value}:{self.id}"
+
+    @staticmethod
+    def parse(key: str) -> "Owner":
+        """Read what `key` wrote; ValueError for an unknown axis."""
+        axis, _, owner_id = key.partition(":")
+        return Owner(Axis(axis), owner_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an entry came from.
+
+    ``thread`` and ``position`` place it in a sequence (a conversation's session and the turn in
+    it), so that neighbours of a hit can be told.
+    """
+
+    kind: str = ""
+    uri: str = ""
+    thread: str = ""
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record of the store. ``None`` in a signal means that nobody stated it."""
+
+    id: str
+    layer: Layer
+    owner: Owner
+    text: str
+    create_time: datetime
+    update_time: datetime
+    title: str = ""
+    category: str = ""
+    importance: float | None = None
+    confidence: float | None = None
+    access_count: int = 0
+    reinforcement_count: int = 0
+    last_access_time: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    superseded_by: str = ""
+    supersede_time: datetime | None = None
+    topics: tuple[str, ...] = ()
+    outcome: str = ""
+    steps: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    origin: Origin = field(default_factory=Origin)
+    version: int = 0
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of everything that is rendered, so that equal content is equal in any store."""
+        parts = (
+            self.layer.value,
+            self.title,
+            self.text,
+            self.outcome,
+            *self.topics,
+            "",
+            *self.steps,
+        )
+        canonical = unicodedata.normalize("NFC", "\x1f".join(parts))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def searchable_text(self) -> str:
+        """What both indexes read: title, text, topics, steps and outcome, a line each."""
+        parts = (self.title, self.text, " ".join(self.topics), *self.steps, self.outcome)
+        return "\n".join(part for part in parts if part)
+
+    @property
+    def live_from_ms(self) -> int:
+        """Start of the interval in which the entry counts, in milliseconds since 1970."""
+        return _ms(self.valid_from) if self.valid_from else 0
+
+    @property
+    def live_until_ms(self) -> int:
+        """Its end, exclusive: the end of validity or the supersession, whichever came first."""
+        ends = [_ms(end) for end in (self.valid_until, self.supersede_time) if end]
+        return min(ends, default=FOREVER_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDocument:
+    """What an index keeps of an entry: the fields that it filters by, and what it searches."""
+
+    uid: Uid
+    tenant: str
+    layer: Layer
+    owner: str
+    category: str
+    tags: tuple[str, ...]
+    live_from_ms: int
+    live_until_ms: int
+    text: str
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The one way to address entries in an index: there is no query without a tenant.
+
+    Built from the principal by `hilvan_retrieval.core.plan` and by nothing else. Every condition
+    holds inside the engine's query, never afterwards. ``owners`` empty matches nothing.
+    ``as_of_ms`` selects ``live_from <= as_of < live_until``; ``None`` selects whatever the time.
+    ``muted`` are (owner key, category) pairs that are left out, ``excluded`` single entries.
+    ``categories`` and ``tags``, when not empty, keep entries with any of them.
+    """
+
+    tenant: str
+    owners: frozenset[str]
+    layer: Layer
+    as_of_ms: int | None
+    muted: frozenset[tuple[str, str]] = frozenset()
+    excluded: frozenset[Uid] = frozenset()
+    categories: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class VectorQuery:
+    """Nearest neighbours of ``vector`` by cosine, among what ``filter`` allows."""
+
+    filter: Filter
+    vector: Vector
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordQuery:
+    """The best BM25 matches of any word of ``text``, among what ``filter`` allows."""
+
+    filter: Filter
+    text: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer of one index: ``score`` is the engine's own (cosine −1..1, or BM25 ≥ 0)."""
+
+    uid: Uid
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """What an index says of itself. ``document_count`` counts every tenant."""
+
+    engine: str
+    document_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Maps a model's raw cosine onto the scale on which every threshold is stated.
+
+    ``points`` are (cosine, calibrated) pairs, rising in both; between them the map is linear,
+    outside it is clamped to the first and last value.
+    """
+
+    points: tuple[tuple[float, float], ...]
+
+    def __call__(self, cosine: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Calibrate any array of cosines, keeping its shape."""
+        raw, calibrated = zip(*self.points, strict=True)
+        return np.interp(cosine, raw, calibrated).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """What makes two vectors comparable: the same ``id`` means the same space."""
+
+    id: str
+    dimensions: int
+    calibration: Calibration
+
+
+def entry_uid(tenant: str, entry_id: str) -> Uid:
+    """The entry's key across tenants: a UUIDv5, so that equal ids of two tenants never meet."""
+    return Uid(str(uuid.uuid5(_UID_NAMESPACE, f"{tenant}\x00{entry_id}")))
+
+
+def _ms(time: datetime) -> int:
+    return int(time.timestamp() * 1000)
