@@ -228,7 +228,7 @@ class Calibration:
     def __call__(self, cosine: NDArray[np.float32]) -> NDArray[np.float32]:
         """Calibrate any array of cosines, keeping its shape."""
         raw, calibrated = zip(*self.points, strict=True)
-        return np.interp(cosine, raw, calibrated).astype(np.float32)
+        return np.asarray(np.interp(cosine, raw, calibrated), dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
