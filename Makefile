@@ -1,0 +1,69 @@
+# Hilvan. `make` alone prints the targets.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+CACHE  := .cache
+MODEL  := $(CACHE)/models/multilingual-e5-small
+PROTOS := $(shell find proto -name '*.proto')
+STUBS  := gen/.stamp
+READY  := $(VENV)/.ready
+
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+
+.PHONY: help install proto model lint format test coverage demo bench bench-quality bench-latency lock clean
+
+help: ## Print the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
+
+install: $(READY) $(STUBS) ## Make the virtual environment with the locked packages, and the stubs
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	touch $@
+
+proto: $(STUBS) ## Generate the Python stubs from proto/ into gen/
+
+$(STUBS): $(PROTOS) $(READY)
+	$(BIN)/python tools/generate_stubs.py
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+model: install $(MODEL)/model.toml ## Make the default embedding model (once, about a minute)
+
+$(MODEL)/model.toml: $(READY)
+	$(BIN)/python -m hilvan_retrieval.adapters.embedding.prepare $(MODEL)
+
+lint: install ## Style, types, import rules, protos
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/buf lint
+	$(BIN)/buf format --diff --exit-code proto
+	$(BIN)/python tools/check_breaking.py
+	$(BIN)/lint-imports --no-timing
+	$(BIN)/mypy services clients tests tools
+
+format: install ## Format sources and protos
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/buf format -w proto
+
+test: install model ## Run every test
+	HILVAN_TEST_E5_DIR=$(abspath $(MODEL)) $(BIN)/pytest $(ARGS)
+
+coverage: install model ## Branch coverage of every core/, which must be whole
+	HILVAN_TEST_E5_DIR=$(abspath $(MODEL)) $(BIN)/pytest tests/unit tests/contract tests/golden tests/rpc \
+	  --cov=hilvan_retrieval.core --cov=hilvan_curation.core --cov=hilvan_assembler.core \
+	  --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100 $(ARGS)
+
+lock: $(READY) ## Resolve requirements.in into requirements.lock
+	$(BIN)/uv pip compile --quiet --generate-hashes requirements.in -o requirements.lock \
+	  --custom-compile-command "make lock"
+
+clean: ## Remove what is generated; keeps the model cache
+	rm -rf $(VENV) gen .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
