@@ -1,0 +1,97 @@
+"""The one way in which errors leave a server: `google.rpc.Status` with its details.
+
+A service gives an `ErrorTable`: for each of its exception classes a function that tells the
+`Failure`. Whatever is not in the table is a fault of ours: the caller gets an incident number, the
+log gets the rest.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+
+DETAILS_KEY = "grpc-status-details-bin"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error as the caller sees it. ``violations`` are (full field path, description) pairs."""
+
+    code: grpc.StatusCode
+    reason: str
+    message: str
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    violations: Sequence[tuple[str, str]] = ()
+    resource: tuple[str, str] | None = None
+    retry_after_seconds: float | None = None
+
+
+Rows = Mapping[type[Exception], Callable[..., Failure]]
+
+
+class ErrorTable:
+    """From an exception to its failure. The nearest class in the exception's ancestry decides."""
+
+    def __init__(self, domain: str, rows: Rows) -> None:
+        """``domain`` goes into every ErrorInfo, such as ``retrieval.hilvan``."""
+        self.domain = domain
+        self.rows = rows
+
+    def failure(self, error: Exception) -> Failure | None:
+        """Tell the failure, or None for an exception that nobody foresaw."""
+        for ancestor in type(error).__mro__:
+            row = self.rows.get(ancestor)
+            if row is not None:
+                return row(error)
+        return None
+
+
+def incident_failure() -> Failure:
+    """Say that the fault is ours, with a number that finds it in the log, and nothing else."""
+    incident = uuid.uuid4().hex
+    return Failure(
+        grpc.StatusCode.INTERNAL,
+        "INTERNAL",
+        f"internal error; incident {incident}",
+        metadata={"incident": incident},
+    )
+
+
+def status(failure: Failure, domain: str) -> status_pb2.Status:
+    """Build the rich status."""
+    info = error_details_pb2.ErrorInfo(
+        reason=failure.reason, domain=domain, metadata=dict(failure.metadata)
+    )
+    details: list[Message] = [info]
+    if failure.violations:
+        bad = error_details_pb2.BadRequest()
+        for path, description in failure.violations:
+            bad.field_violations.add(field=path, description=description)
+        details.append(bad)
+    if failure.resource is not None:
+        kind, name = failure.resource
+        details.append(error_details_pb2.ResourceInfo(resource_type=kind, resource_name=name))
+    if failure.retry_after_seconds is not None:
+        delay = Duration()
+        delay.FromNanoseconds(round(failure.retry_after_seconds * 1e9))
+        details.append(error_details_pb2.RetryInfo(retry_delay=delay))
+    message = status_pb2.Status(code=failure.code.value[0], message=failure.message)
+    for detail in details:
+        packed = AnyMessage()
+        packed.Pack(detail)
+        message.details.append(packed)
+    return message
+
+
+async def abort(
+    context: "grpc.aio.ServicerContext[Any, Any]", failure: Failure, domain: str
+) -> None:
+    """End the call with the failure; raises, as ``context.abort`` does."""
+    details = status(failure, domain).SerializeToString()
+    await context.abort(failure.code, failure.message, ((DETAILS_KEY, details),))

@@ -1,0 +1,139 @@
+"""A gRPC server's life: start, become ready, drain, stop.
+
+Health has two names. `LIVENESS` says only that the loop runs. The services' own names and ``""``
+are readiness: they ask the adapters again and again.
+"""
+
+import asyncio
+import os
+import signal
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import grpc
+import orjson
+import structlog
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+from prometheus_client import start_http_server
+
+from hilvan_kit.calls import Guard, Guarded
+from hilvan_kit.settings import ServerSettings
+
+LIVENESS = "liveness"
+READINESS_PERIOD_SECONDS = 1.0
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+
+_SERVING = health_pb2.HealthCheckResponse.SERVING
+_NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+_log = structlog.get_logger()
+
+OPTIONS = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    # Clients come back and find new pods; see measured.md, section 1.
+    ("grpc.max_connection_age_ms", 60_000),
+    ("grpc.max_connection_age_grace_ms", 30_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.so_reuseport", 0),
+)
+
+
+class Server:
+    """One service's gRPC server."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        service_name: str,
+        guards: Sequence[Guard],
+        add_to: Callable[[grpc.aio.Server], None],
+        ping: Callable[[], Awaitable[None]],
+    ) -> None:
+        """``add_to`` registers the servicer, ``ping`` raises while an adapter can't serve."""
+        self._settings = settings
+        self._names = (service_name, "")
+        self._guards = guards
+        self._add_to = add_to
+        self._ping = ping
+        self._health = HealthServicer()
+        self._server: grpc.aio.Server | None = None
+        self._readiness: asyncio.Task[None] | None = None
+        self.address = ""
+
+    async def start(self) -> None:
+        """Open the port, not ready; then keep readiness true to the adapters' pings."""
+        # The servicer starts with "" SERVING: take that back before the port opens.
+        await self._set(_NOT_SERVING)
+        await self._health.set(LIVENESS, _SERVING)
+        self._server = grpc.aio.server(interceptors=[Guarded(self._guards)], options=OPTIONS)
+        self._add_to(self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection(
+            (
+                self._names[0],
+                health_pb2.DESCRIPTOR.services_by_name["Health"].full_name,
+                reflection.SERVICE_NAME,
+            ),
+            self._server,
+        )
+        host, _, _ = self._settings.listen.rpartition(":")
+        port = self._server.add_insecure_port(self._settings.listen)
+        self.address = f"{host}:{port}" if host else self._settings.listen
+        await self._server.start()
+        if self._settings.metrics_port:
+            start_http_server(self._settings.metrics_port, addr="127.0.0.1")
+        await self._check()
+        self._readiness = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        """NOT_SERVING, serve on while clients notice, then let running calls end."""
+        if self._server is None:
+            return
+        if self._readiness is not None:
+            self._readiness.cancel()
+        await self._set(_NOT_SERVING)
+        await asyncio.sleep(self._settings.drain_seconds)
+        await self._server.stop(self._settings.stop_grace_seconds)
+        self._server = None
+
+    async def run(self) -> None:
+        """Start, serve until SIGTERM or SIGINT, stop."""
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(name, stopped.set)
+        await self.start()
+        _log.info("serving", address=self.address)
+        if self._settings.ready_file is not None:
+            _write_ready_file(self._settings.ready_file, self.address)
+        await stopped.wait()
+        _log.info("stopping")
+        await self.stop()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(READINESS_PERIOD_SECONDS)
+            await self._check()
+
+    async def _check(self) -> None:
+        try:
+            await asyncio.wait_for(self._ping(), READINESS_PERIOD_SECONDS)
+        except Exception as error:  # noqa: BLE001 (whatever it is, the service is not ready)
+            _log.warning("not ready", error=repr(error))
+            await self._set(_NOT_SERVING)
+        else:
+            await self._set(_SERVING)
+
+    async def _set(self, status: "health_pb2.HealthCheckResponse.ServingStatus") -> None:
+        for name in self._names:
+            await self._health.set(name, status)
+
+
+def _write_ready_file(path: Path, address: str) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(orjson.dumps({"address": address, "pid": os.getpid()}))
+    Path(file.name).replace(path)

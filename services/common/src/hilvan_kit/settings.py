@@ -1,0 +1,102 @@
+"""Settings that every service has; each service adds its own and reads them once, in `main`."""
+
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from hilvan_kit.auth import AuthMode, AuthSettings
+
+
+class ServerSettings(BaseSettings):
+    """Where a service listens and how it stops. A subclass sets the environment prefix."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+
+    listen: str = Field(description="Address to listen on, host:port; port 0 picks a free one.")
+    metrics_port: int = Field(
+        default=0, ge=0, le=65535, description="Port of the Prometheus page on loopback; 0: none."
+    )
+    ready_file: Path | None = Field(
+        default=None,
+        description="File that is written with the address and pid once the service serves.",
+    )
+    drain_seconds: float = Field(
+        default=0.5, ge=0, le=60, description="How long to serve on after saying NOT_SERVING."
+    )
+    stop_grace_seconds: float = Field(
+        default=5.0, ge=0, le=60, description="How long running calls may take to end at a stop."
+    )
+    default_deadline_seconds: float = Field(
+        default=10.0, gt=0, le=600, description="Deadline of a call whose caller set none."
+    )
+    log_level: str = Field(
+        default="info", pattern="^(debug|info|warning|error)$", description="Lowest level logged."
+    )
+
+
+class CredentialSettings(BaseSettings):
+    """How calls get their principal; one set of variables for all services."""
+
+    model_config = SettingsConfigDict(env_prefix="HILVAN_AUTH_", frozen=True, extra="forbid")
+
+    mode: AuthMode | None = Field(
+        default=None,
+        description="`development` (a fixed principal, loopback only) or `credentials`.",
+    )
+    api_keys_file: Path | None = Field(
+        default=None, description="YAML or JSON file of hashed API keys; reloaded when it changes."
+    )
+    api_keys: str = Field(default="", description="The same list, inline.")
+    jwt_secret: str = Field(default="", description="Shared secret of HS256 tokens, 32 bytes up.")
+    jwks_file: Path | None = Field(
+        default=None, description="JWKS file of RS256/ES256 keys; reloaded when it changes."
+    )
+    issuer: str = Field(default="", description="Issuer that tokens must name; empty: any.")
+    audience: str = Field(default="", description="Audience that tokens must name; empty: any.")
+
+    def to_auth(self) -> AuthSettings:
+        """The kit's own form. Raises SettingsError when no mode is set."""
+        if self.mode is None:
+            raise SettingsError(
+                [
+                    "HILVAN_AUTH_MODE: is required; `development` on your own machine, or `credentials`"
+                ]
+            )
+        return AuthSettings(
+            mode=self.mode,
+            api_keys_file=str(self.api_keys_file or ""),
+            api_keys_inline=self.api_keys,
+            jwt_secret=self.jwt_secret,
+            jwks_file=str(self.jwks_file or ""),
+            issuer=self.issuer,
+            audience=self.audience,
+        )
+
+
+class SettingsError(Exception):
+    """The environment can't be used; ``faults`` names every variable and what is wrong with it."""
+
+    def __init__(self, faults: list[str]) -> None:
+        """Keep every fault; the message has one a line."""
+        self.faults = tuple(faults)
+        super().__init__("\n".join(faults))
+
+
+S = TypeVar("S", bound=BaseSettings)
+
+
+def read_settings(kind: type[S]) -> S:
+    """Read the environment once. Raises SettingsError with every fault at once."""
+    try:
+        return kind()
+    except ValidationError as error:
+        prefix = kind.model_config.get("env_prefix", "")
+        raise SettingsError(
+            [
+                f"{prefix}{'_'.join(str(part) for part in fault['loc'])}".upper()
+                + f": {fault['msg']}"
+                for fault in error.errors()
+            ]
+        ) from error
