@@ -66,10 +66,10 @@ def _of_kind(prefix: str) -> list[Group]:
 
 
 def _frontmatter(path: Path) -> dict[str, Any]:
-    parts = re.split(r"^---[ \t]*\r?\n", path.read_bytes().decode(), maxsplit=2, flags=re.MULTILINE)
+    parts = re.split(r"^---\r?\n", path.read_bytes().decode(), maxsplit=2, flags=re.MULTILINE)
     if len(parts) < 3 or parts[0]:
         return {}
-    loaded = yaml.safe_load(parts[1].replace("\t", " "))
+    loaded = yaml.safe_load(parts[1])
     assert isinstance(loaded, dict)
     return loaded
 
@@ -353,7 +353,8 @@ def test_odd_notes_keep_their_bytes() -> None:
     assert crlf.count(b"\r\n") == crlf.count(b"\n") > 0
     odd = (VAULT / "ingenieria/despacho/api-v3.md").read_bytes()
     assert b"# no cambiar\n" in odd
-    assert b"due:\t2027-01-14\n" in odd
+    assert b"#\tde madrugada\n" in odd
+    assert _frontmatter(VAULT / "ingenieria/despacho/api-v3.md")["id"] == "nota-api-v3"
     assert b"   \n" in odd
     assert not odd.endswith(b"\n")
     assert _frontmatter(VAULT / "ana/diario/2026-11-20.md") == {}
