@@ -3,6 +3,7 @@
 import hashlib
 import unicodedata
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -247,3 +248,111 @@ def entry_uid(tenant: str, entry_id: str) -> Uid:
 
 def _ms(time: datetime) -> int:
     return int(time.timestamp() * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An entry as the record has it, with its vector where one was asked for and is known."""
+
+    entry: Entry
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a write answers; kept with its request id, so that a replay answers the same."""
+
+    outcome: str
+    entry: Entry | None = None
+    similarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a write does to the record: entries to put, ids to remove, and the answer.
+
+    ``vectors`` are embeddings of put entries that are known already, by id. ``quiet`` puts touch
+    nothing that an index keeps, so they need no outbox rows (counters only).
+    """
+
+    answer: Answer
+    puts: tuple[Entry, ...] = ()
+    deletes: tuple[str, ...] = ()
+    vectors: Mapping[str, Vector] = field(default_factory=dict)
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """A caller's request id with the hash of its request."""
+
+    request_id: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """One index is behind the record on one entry. A later write of the entry has a later seq."""
+
+    seq: int
+    tenant: str
+    entry_id: str
+    uid: Uid
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxCounts:
+    """Rows of all tenants that wait for an index, and those that were given up until mended."""
+
+    pending: int
+    parked: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryQuery:
+    """A page of entries by falling update time, then id; ``owners`` None: all of the tenant."""
+
+    tenant: str
+    owners: frozenset[str] | None
+    layers: frozenset[Layer]
+    categories: frozenset[str]
+    updated_after: datetime | None
+    limit: int
+    after: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryMute:
+    """A muted category of an owner; ``until`` None: not by itself."""
+
+    owner: Owner
+    category: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EntryMute:
+    """An entry that one user has muted; ``until`` None: not by itself."""
+
+    entry_id: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpacePolicy:
+    """Who may read and write a space's projects, and which categories are muted there."""
+
+    space_id: str
+    readers: frozenset[str]
+    writers: frozenset[str]
+    project_ids: frozenset[str]
+    mutes: tuple[CategoryMute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TenantPolicy:
+    """Everything that curation said about a tenant."""
+
+    spaces: tuple[SpacePolicy, ...] = ()
+    entry_mutes: Mapping[str, tuple[EntryMute, ...]] = field(default_factory=dict)

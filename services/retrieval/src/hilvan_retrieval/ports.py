@@ -1,15 +1,30 @@
 """What retrieval asks of the outside. Each sentence here is a test of the contract suite."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from hilvan_retrieval.model import (
+    Answer,
+    Change,
     EmbeddingModel,
+    Entry,
+    EntryMute,
+    EntryQuery,
     Hit,
     IndexDocument,
     IndexState,
     KeywordQuery,
+    Layer,
     Matrix,
+    OutboxCounts,
+    OutboxRow,
+    Owner,
+    RequestKey,
+    Source,
+    SpacePolicy,
+    Stored,
+    TenantPolicy,
     Uid,
     Vector,
     VectorQuery,
@@ -102,3 +117,107 @@ class Embedder(Protocol):
 
     async def close(self) -> None:
         """Release the model; may be called twice."""
+
+
+class EntryStore(Protocol):
+    """The record: what it has exists, what it has not does not, whatever an index says."""
+
+    async def change(
+        self,
+        tenant: str,
+        ids: Sequence[str],
+        decide: Callable[[Mapping[str, Entry]], Change],
+        request: RequestKey | None = None,
+    ) -> Answer:
+        """Change the record in one transaction; when it returns, nothing of it can be lost.
+
+        ``decide`` is pure and gets the current entries of ``ids`` and of everything that they,
+        or entries they lead to, are superseded by; it may be called again. Each put gets the
+        next version of its entry. Each put and delete leaves a row in the outbox of every
+        index. What ``decide`` raises leaves the record as it was. With a ``request`` the answer
+        is kept for 24 hours, and the same request gives it again without deciding.
+
+        Raises:
+            RequestIdReused: the request id came before with another digest.
+        """
+
+    async def count_accesses(
+        self, tenant: str, ids: Sequence[str], time: datetime, request: RequestKey | None
+    ) -> int:
+        """Count one access of each of these entries; how many there were is returned.
+
+        Versions stay as they are. With a ``request`` that was counted before nothing changes.
+        Raises RequestIdReused as `change`.
+        """
+
+    async def entries(self, tenant: str, ids: Sequence[str]) -> dict[str, Entry]:
+        """The entries of these ids; unknown ids and other tenants' are left out."""
+
+    async def hydrate(
+        self, tenant: str, uids: Sequence[Uid], *, vectors: bool
+    ) -> dict[Uid, Stored]:
+        """The entries behind an index's hits; unknown uids and other tenants' are left out."""
+
+    async def page(self, query: EntryQuery) -> list[Entry]:
+        """The entries that match, by falling update time, then id, at most ``limit``.
+
+        ``after`` is the (update time in µs, id) of the last entry of the page before.
+        """
+
+    async def recent_vectors(self, tenant: str, owner: Owner, layer: Layer) -> dict[str, Vector]:
+        """By id, the vectors of the owner's entries that the vector index has not seen yet."""
+
+    async def count(self, tenant: str) -> int:
+        """How many entries the tenant has."""
+
+    async def ping(self) -> None:
+        """Return when the record can be read; raise `SourceUnavailable` when it can't."""
+
+    async def close(self) -> None:
+        """Release the database; may be called twice."""
+
+
+class PolicyStore(Protocol):
+    """What curation said of who may read what, kept so that retrieval needs nobody to know it."""
+
+    async def policies(self) -> dict[str, TenantPolicy]:
+        """The policy of every tenant that has one."""
+
+    async def put_space_policy(self, tenant: str, policy: SpacePolicy) -> None:
+        """Keep a space's policy, replacing what was known of the space."""
+
+    async def delete_space_policy(self, tenant: str, space_id: str) -> None:
+        """Forget a space's policy; an unknown space is ignored."""
+
+    async def put_user_mutes(self, tenant: str, user: str, mutes: Sequence[EntryMute]) -> None:
+        """Keep the entries that a user has muted, replacing what was known of the user."""
+
+
+class Outbox(Protocol):
+    """What each index does not have yet. Rows outlive crashes; one entry has one row a source."""
+
+    async def due(self, source: Source, limit: int) -> list[OutboxRow]:
+        """Rows neither parked nor waiting for a retry, by rising seq, at most ``limit``."""
+
+    async def load(self, rows: Sequence[OutboxRow]) -> dict[Uid, Stored]:
+        """The rows' entries as they are now, with vectors; deleted ones are left out."""
+
+    async def save_vectors(self, made: Mapping[Uid, Stored]) -> None:
+        """Keep vectors with the entries that they were made of.
+
+        Those whose entry was deleted or has another text meanwhile are left out.
+        """
+
+    async def settle(self, source: Source, rows: Sequence[OutboxRow]) -> None:
+        """Remove rows whose entry was not written again since they were read."""
+
+    async def postpone(
+        self, source: Source, row: OutboxRow, error: str, retry_seconds: float | None
+    ) -> None:
+        """Count a failed attempt; try again after some seconds, or park the row for good."""
+
+    async def unsettled(self, uids: Sequence[Uid]) -> bool:
+        """Whether any index is still behind on any of these entries (parked rows count)."""
+
+    async def counts(self, source: Source) -> OutboxCounts:
+        """How many rows wait and how many are parked."""

@@ -1,0 +1,61 @@
+"""`PolicyStore` in SQL."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Table, delete, insert, select
+
+from hilvan_retrieval.adapters.records import codec
+from hilvan_retrieval.adapters.records.database import Database
+from hilvan_retrieval.adapters.records.tables import space_policies, user_mutes
+from hilvan_retrieval.model import EntryMute, SpacePolicy, TenantPolicy
+
+
+class SqlPolicyStore:
+    """What curation said of who may read what. See `hilvan_retrieval.ports.PolicyStore`."""
+
+    def __init__(self, database: Database) -> None:
+        """Share the record's database."""
+        self._database = database
+
+    async def policies(self) -> dict[str, TenantPolicy]:
+        """The policy of every tenant that has one."""
+        spaces: dict[str, list[SpacePolicy]] = {}
+        mutes: dict[str, dict[str, tuple[EntryMute, ...]]] = {}
+        async with self._database.read() as connection:
+            for row in await connection.execute(
+                select(space_policies).order_by(space_policies.c.space_id)
+            ):
+                spaces.setdefault(row.tenant, []).append(codec.text_policy(row.policy))
+            for row in await connection.execute(select(user_mutes)):
+                mutes.setdefault(row.tenant, {})[row.user] = codec.text_mutes(row.mutes)
+        return {
+            tenant: TenantPolicy(tuple(spaces.get(tenant, ())), mutes.get(tenant, {}))
+            for tenant in spaces.keys() | mutes.keys()
+        }
+
+    async def put_space_policy(self, tenant: str, policy: SpacePolicy) -> None:
+        """Keep a space's policy."""
+        key = {"tenant": tenant, "space_id": policy.space_id}
+        await self._replace(space_policies, key, {"policy": codec.policy_text(policy)})
+
+    async def delete_space_policy(self, tenant: str, space_id: str) -> None:
+        """Forget a space's policy."""
+        await self._replace(space_policies, {"tenant": tenant, "space_id": space_id}, None)
+
+    async def put_user_mutes(self, tenant: str, user: str, mutes: Sequence[EntryMute]) -> None:
+        """Keep the entries that a user has muted."""
+        unique = {mute.entry_id: mute for mute in mutes}
+        key = {"tenant": tenant, "user": user}
+        await self._replace(
+            user_mutes, key, {"mutes": codec.mutes_text(unique)} if unique else None
+        )
+
+    async def _replace(
+        self, table: Table, key: dict[str, str], values: dict[str, str] | None
+    ) -> None:
+        async with self._database.write() as connection:
+            await connection.execute(
+                delete(table).where(*(table.c[name] == value for name, value in key.items()))
+            )
+            if values is not None:
+                await connection.execute(insert(table).values(**key, **values))

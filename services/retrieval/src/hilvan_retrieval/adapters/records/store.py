@@ -1,0 +1,333 @@
+"""`EntryStore` in SQL."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from time import time as wall_clock
+from typing import Any
+
+from sqlalchemy import (
+    and_,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hilvan_retrieval.adapters.records import codec
+from hilvan_retrieval.adapters.records.database import Database
+from hilvan_retrieval.adapters.records.tables import (
+    entries,
+    outbox,
+    requests,
+    vectors,
+)
+from hilvan_retrieval.errors import RequestIdReused
+from hilvan_retrieval.model import (
+    Answer,
+    Change,
+    Entry,
+    EntryQuery,
+    Layer,
+    Owner,
+    RequestKey,
+    Source,
+    Stored,
+    Uid,
+    Vector,
+    entry_uid,
+)
+
+REQUEST_KEPT_SECONDS = 24 * 3600
+CHAIN_LIMIT = 64
+"""Supersession links that are followed from one entry; a longer chain is refused by `core`."""
+
+
+class SqlEntryStore:
+    """The record. See `hilvan_retrieval.ports.EntryStore`."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = wall_clock) -> None:
+        """``clock`` gives seconds since 1970, for the age of kept answers."""
+        self._database = database
+        self._clock = clock
+
+    async def change(
+        self,
+        tenant: str,
+        ids: Sequence[str],
+        decide: Callable[[Mapping[str, Entry]], Change],
+        request: RequestKey | None = None,
+    ) -> Answer:
+        """Change the record in one transaction."""
+        async with self._database.write() as connection:
+            if request is not None:
+                kept = await self._kept_answer(connection, tenant, request)
+                if kept is not None:
+                    return kept
+            current = await _with_chain(connection, tenant, ids)
+            change = decide(current)
+            puts = [
+                replace(entry, version=_version(current, entry.id) + 1) for entry in change.puts
+            ]
+            await _delete(connection, tenant, change.deletes)
+            await _put(connection, tenant, puts, change.vectors)
+            if not change.quiet:
+                touched = [*(entry.id for entry in puts), *change.deletes]
+                await _announce(connection, tenant, touched)
+            answer = _with_versions(change.answer, puts)
+            if request is not None:
+                await self._keep_answer(connection, tenant, request, answer)
+            return answer
+
+    async def count_accesses(
+        self, tenant: str, ids: Sequence[str], time: datetime, request: RequestKey | None
+    ) -> int:
+        """Count one access of each of these entries."""
+        uids = sorted({entry_uid(tenant, entry_id) for entry_id in ids})
+        statement = (
+            update(entries)
+            .where(entries.c.uid.in_(uids))
+            .values(access_count=entries.c.access_count + 1, last_access_us=codec.micros(time))
+        )
+        async with self._database.write() as connection:
+            if request is not None:
+                kept = await self._kept_answer(connection, tenant, request)
+                if kept is not None:
+                    return int(kept.outcome)
+            counted = (await connection.execute(statement)).rowcount
+            if request is not None:
+                await self._keep_answer(connection, tenant, request, Answer(str(counted)))
+            return int(counted)
+
+    async def entries(self, tenant: str, ids: Sequence[str]) -> dict[str, Entry]:
+        """The entries of these ids."""
+        async with self._database.read() as connection:
+            return await _load(connection, tenant, ids)
+
+    async def hydrate(
+        self, tenant: str, uids: Sequence[Uid], *, vectors: bool
+    ) -> dict[Uid, Stored]:
+        """The entries behind an index's hits."""
+        async with self._database.read() as connection:
+            return await load_stored(connection, uids, tenant=tenant, with_vectors=vectors)
+
+    async def page(self, query: EntryQuery) -> list[Entry]:
+        """A page by falling update time."""
+        statement = select(*codec.ENTRY_COLUMNS).where(entries.c.tenant == query.tenant)
+        if query.owners is not None:
+            statement = statement.where(entries.c.owner.in_(sorted(query.owners)))
+        if query.layers:
+            statement = statement.where(entries.c.layer.in_(sorted(query.layers)))
+        if query.categories:
+            statement = statement.where(entries.c.category.in_(sorted(query.categories)))
+        if query.updated_after is not None:
+            statement = statement.where(entries.c.update_us > codec.micros(query.updated_after))
+        if query.after is not None:
+            update_us, entry_id = query.after
+            statement = statement.where(
+                or_(
+                    entries.c.update_us < update_us,
+                    and_(entries.c.update_us == update_us, entries.c.id > entry_id),
+                )
+            )
+        statement = statement.order_by(entries.c.update_us.desc(), entries.c.id).limit(query.limit)
+        async with self._database.read() as connection:
+            return [codec.row_entry(row) for row in await connection.execute(statement)]
+
+    async def recent_vectors(self, tenant: str, owner: Owner, layer: Layer) -> dict[str, Vector]:
+        """Vectors that the index has not seen yet."""
+        statement = (
+            select(entries.c.id, vectors.c.vector)
+            .join(outbox, outbox.c.uid == entries.c.uid)
+            .join(vectors, vectors.c.uid == entries.c.uid)
+            .where(
+                outbox.c.source == Source.VECTOR.value,
+                entries.c.tenant == tenant,
+                entries.c.owner == owner.key,
+                entries.c.layer == layer.value,
+            )
+        )
+        async with self._database.read() as connection:
+            rows = await connection.execute(statement)
+            return {
+                row.id: vector
+                for row in rows
+                if (vector := codec.blob_vector(row.vector)) is not None
+            }
+
+    async def count(self, tenant: str) -> int:
+        """How many entries the tenant has."""
+        statement = select(func.count()).where(entries.c.tenant == tenant)
+        async with self._database.read() as connection:
+            return int(await connection.scalar(statement) or 0)
+
+    async def ping(self) -> None:
+        """Read one value."""
+        async with self._database.read() as connection:
+            await connection.execute(text("SELECT 1"))
+
+    async def close(self) -> None:
+        """Release the database."""
+        await self._database.close()
+
+    async def _kept_answer(
+        self, connection: AsyncConnection, tenant: str, request: RequestKey
+    ) -> Answer | None:
+        oldest = now_micros(self._clock) - REQUEST_KEPT_SECONDS * 1_000_000
+        await connection.execute(delete(requests).where(requests.c.create_us < oldest))
+        row = (
+            await connection.execute(
+                select(requests.c.digest, requests.c.answer).where(
+                    requests.c.tenant == tenant, requests.c.request_id == request.request_id
+                )
+            )
+        ).first()
+        if row is None:
+            return None
+        if row.digest != request.digest:
+            raise RequestIdReused(request.request_id)
+        return codec.text_answer(row.answer)
+
+    async def _keep_answer(
+        self, connection: AsyncConnection, tenant: str, request: RequestKey, answer: Answer
+    ) -> None:
+        await connection.execute(
+            insert(requests).values(
+                tenant=tenant,
+                request_id=request.request_id,
+                digest=request.digest,
+                answer=codec.answer_text(answer),
+                create_us=now_micros(self._clock),
+            )
+        )
+
+
+def now_micros(clock: Callable[[], float]) -> int:
+    """The clock in microseconds."""
+    return int(clock() * 1_000_000)
+
+
+def text_hash(entry: Entry) -> str:
+    """What a vector was made of."""
+    return hashlib.sha256(entry.searchable_text.encode()).hexdigest()
+
+
+async def load_stored(
+    connection: AsyncConnection,
+    uids: Iterable[Uid],
+    *,
+    tenant: str | None = None,
+    with_vectors: bool,
+) -> dict[Uid, Stored]:
+    """Entries by uid, with the vectors that fit their text; of one tenant, if given."""
+    wanted = list(uids)
+    if not wanted:
+        return {}
+    columns = [entries.c.uid, *codec.ENTRY_COLUMNS]
+    source: Any = entries
+    if with_vectors:
+        columns += [vectors.c.vector]
+        source = entries.outerjoin(vectors, vectors.c.uid == entries.c.uid)
+    statement = select(*columns).select_from(source).where(entries.c.uid.in_(wanted))
+    if tenant is not None:
+        statement = statement.where(entries.c.tenant == tenant)
+    rows = (await connection.execute(statement)).all()
+    if not with_vectors:
+        return {row[0]: Stored(codec.row_entry(row[1:])) for row in rows}
+    return {
+        row[0]: Stored(
+            codec.row_entry(row[1:-1]), None if row[-1] is None else codec.blob_vector(row[-1])
+        )
+        for row in rows
+    }
+
+
+async def _load(connection: AsyncConnection, tenant: str, ids: Iterable[str]) -> dict[str, Entry]:
+    uids = {entry_uid(tenant, entry_id) for entry_id in ids}
+    stored = await load_stored(connection, sorted(uids), tenant=tenant, with_vectors=False)
+    return {each.entry.id: each.entry for each in stored.values()}
+
+
+async def _with_chain(
+    connection: AsyncConnection, tenant: str, ids: Sequence[str]
+) -> dict[str, Entry]:
+    """The entries of ``ids`` and those that replaced them, link by link."""
+    known: dict[str, Entry] = {}
+    wanted = set(ids)
+    for _ in range(CHAIN_LIMIT):
+        fresh = await _load(connection, tenant, wanted)
+        known |= fresh
+        wanted = {e.superseded_by for e in fresh.values() if e.superseded_by} - known.keys()
+        if not wanted:
+            break
+    return known
+
+
+def _version(current: Mapping[str, Entry], entry_id: str) -> int:
+    return current[entry_id].version if entry_id in current else 0
+
+
+def _with_versions(answer: Answer, puts: Sequence[Entry]) -> Answer:
+    written = {entry.id: entry for entry in puts}
+    if answer.entry is None or answer.entry.id not in written:
+        return answer
+    return replace(answer, entry=written[answer.entry.id])
+
+
+async def _delete(connection: AsyncConnection, tenant: str, ids: Sequence[str]) -> None:
+    if ids:
+        uids = [entry_uid(tenant, entry_id) for entry_id in ids]
+        await connection.execute(delete(entries).where(entries.c.uid.in_(uids)))
+        await connection.execute(delete(vectors).where(vectors.c.uid.in_(uids)))
+
+
+async def _put(
+    connection: AsyncConnection, tenant: str, puts: Sequence[Entry], known: Mapping[str, Vector]
+) -> None:
+    if not puts:
+        return
+    rows = [codec.stored_row(tenant, entry) for entry in puts]
+    uids = [row["uid"] for row in rows]
+    # A vector of a text that has changed must not outlive it.
+    hashes = {row["uid"]: text_hash(entry) for row, entry in zip(rows, puts, strict=True)}
+    kept = await connection.execute(
+        select(vectors.c.uid, vectors.c.text_hash).where(vectors.c.uid.in_(uids))
+    )
+    stale = [row.uid for row in kept if row.text_hash != hashes[row.uid]]
+    given = [
+        {
+            "uid": row["uid"],
+            "text_hash": hashes[row["uid"]],
+            "vector": codec.vector_blob(known[entry.id]),
+        }
+        for row, entry in zip(rows, puts, strict=True)
+        if entry.id in known
+    ]
+    await connection.execute(delete(entries).where(entries.c.uid.in_(uids)))
+    await connection.execute(insert(entries), rows)
+    dropped = stale + [row["uid"] for row in given]
+    if dropped:
+        await connection.execute(delete(vectors).where(vectors.c.uid.in_(dropped)))
+    if given:
+        await connection.execute(insert(vectors), given)
+
+
+async def _announce(connection: AsyncConnection, tenant: str, ids: Sequence[str]) -> None:
+    """Leave outbox rows; a row that is there already moves to the end, as if new."""
+    if not ids:
+        return
+    uids = {entry_id: entry_uid(tenant, entry_id) for entry_id in ids}
+    await connection.execute(delete(outbox).where(outbox.c.uid.in_(list(uids.values()))))
+    await connection.execute(
+        insert(outbox),
+        [
+            {"source": source.value, "uid": uid, "tenant": tenant, "entry_id": entry_id}
+            for entry_id, uid in uids.items()
+            for source in Source
+        ],
+    )
