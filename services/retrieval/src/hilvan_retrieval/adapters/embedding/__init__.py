@@ -1,0 +1,1 @@
+"""Embedders: a local ONNX model, an inference server, a query cache, and a double for tests."""
