@@ -65,6 +65,23 @@ class RequestIdReused(RetrievalError):
         super().__init__(f"request_id {request_id!r} was used with another request")
 
 
+class WriteRefused(RetrievalError):
+    """The caller may not write entries of this owner."""
+
+    def __init__(self, owner: str) -> None:
+        """Name the owner as the caller gave it."""
+        super().__init__(f"this credential may not write entries of {owner}")
+
+
+class NotYetSearchable(RetrievalError):
+    """The write is recorded and will be searchable, but was not by the deadline."""
+
+    def __init__(self, entry_id: str) -> None:
+        """Name an entry of the write."""
+        self.entry_id = entry_id
+        super().__init__(f"entry {entry_id!r} is recorded and not searchable yet")
+
+
 class SourceError(RetrievalError):
     """One source (an index or the embedder) could not answer."""
 

@@ -226,10 +226,14 @@ class Calibration:
 
     points: tuple[tuple[float, float], ...]
 
-    def __call__(self, cosine: NDArray[np.float32]) -> NDArray[np.float32]:
+    def __call__(self, cosine: NDArray[np.float32] | np.float32) -> NDArray[np.float32]:
         """Calibrate any array of cosines, keeping its shape."""
         raw, calibrated = zip(*self.points, strict=True)
         return np.asarray(np.interp(cosine, raw, calibrated), dtype=np.float32)
+
+    def of(self, cosine: float) -> float:
+        """Calibrate one cosine."""
+        return float(self(np.float32(cosine)))
 
 
 @dataclass(frozen=True, slots=True)

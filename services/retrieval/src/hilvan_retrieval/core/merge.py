@@ -20,6 +20,12 @@ class Found:
     bm25: float | None = None
     keyword_rank: int | None = None
 
+    @property
+    def best(self) -> float:
+        """The score of the only source that was asked; of both, the cosine."""
+        score = self.bm25 if self.cosine is None else self.cosine
+        return 0.0 if score is None else score
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

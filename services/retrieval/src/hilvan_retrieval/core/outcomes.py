@@ -4,12 +4,19 @@ Each function takes the current entries by id (with everything that they are sup
 tells the `Change`; the store runs it inside one transaction.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 from hilvan_retrieval.errors import Conflict, InvalidInput, NotFound, Violation
 from hilvan_retrieval.model import Answer, Change, Entry, Vector
+
+Decide = Callable[[Mapping[str, Entry]], Change]
+"""A decision inside the store's transaction: pure, and possibly called again."""
+
+ImportFaults = dict[int, tuple[Violation, ...]]
+"""What is wrong with records of a batch, by their index in it."""
 
 REINFORCED_AT = 0.92
 """Calibrated similarity from which a statement is the same as one that is stored (spec 3)."""
@@ -96,28 +103,27 @@ def reinforced(entry: Entry, now: datetime) -> Entry:
 
 
 def import_batch(
-    records: Sequence[Entry], vectors: Mapping[str, Vector], current: Mapping[str, Entry]
-) -> tuple[Change, list[tuple[int, str, InvalidInput]]]:
-    """Take in the records that are not there just so; tell those that can't be, by index.
+    records: Mapping[int, Entry], vectors: Mapping[str, Vector], current: Mapping[str, Entry]
+) -> tuple[Change, ImportFaults]:
+    """Take in the records, given by index, that are not there just so; tell those that can't be.
 
     A record that the store has with the same content counts as unchanged, so that sending a
     batch again changes nothing; what the store counted since (accesses, reinforcements,
-    supersession) is kept.
+    supersession) is kept. The answer's outcome is the number of records that were stored.
     """
     seen = dict(current)
+    # Links inside the batch may point forward, so the whole batch is looked through.
+    known = ChainMap(seen, {each.id: each for each in records.values()})
     puts: dict[str, Entry] = {}
-    faults: list[tuple[int, str, InvalidInput]] = []
-    for index, record in enumerate(records):
+    faults: ImportFaults = {}
+    for index, record in records.items():
         old = seen.get(record.id)
         try:
             _same_place(record, old)
-            # Links inside the batch may point forward, so the whole batch is looked through.
-            known = {**{each.id: each for each in records}, **seen}
-            new = linked(record, known, "entry.superseded_by")
+            new = _with_counters(linked(record, known, "entry.superseded_by"), old)
         except InvalidInput as error:
-            faults.append((index, record.id, error))
+            faults[index] = error.violations
             continue
-        new = _with_counters(new, old)
         if old is None or replace(new, version=old.version) != old:
             seen[new.id] = puts[new.id] = new
     answer = Answer(str(len(puts)))

@@ -6,7 +6,7 @@ This is the one place that makes a `Filter`: there is no query without a tenant.
 from dataclasses import dataclass
 from datetime import datetime
 
-from hilvan_kit.auth import Principal
+from hilvan_kit.auth import Principal, Role
 from hilvan_retrieval.core import policy as rules
 from hilvan_retrieval.model import Entry, Filter, Layer, Owner, Source, TenantPolicy, entry_uid
 
@@ -37,6 +37,15 @@ def owner_keys(
     if owners is None:
         return rules.readable_owners(policy, who)
     return frozenset(owner.key for owner in owners if rules.can_read(policy, who, owner))
+
+
+def listed_owners(
+    policy: TenantPolicy, who: Principal, owners: frozenset[Owner] | None
+) -> frozenset[str] | None:
+    """As `owner_keys`; None, for all of the tenant, to a service that named none."""
+    if owners is None and who.role is Role.SERVICE:
+        return None
+    return owner_keys(policy, who, owners)
 
 
 def filters(

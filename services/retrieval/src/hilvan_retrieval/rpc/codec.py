@@ -1,0 +1,251 @@
+"""Between messages and the model."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from hilvan.common.v1 import entry_pb2, report_pb2
+from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
+from hilvan_retrieval.core.merge import Candidate, ListReport, SimilarPairs
+from hilvan_retrieval.model import (
+    Axis,
+    CategoryMute,
+    Entry,
+    EntryMute,
+    IndexState,
+    Layer,
+    Origin,
+    OutboxCounts,
+    Owner,
+    Source,
+    SpacePolicy,
+)
+from hilvan_retrieval.usecases.retrieving import Candidates, PartStatus, SourceReport
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+LAYERS = {
+    entry_pb2.LAYER_MEMORY: Layer.MEMORY,
+    entry_pb2.LAYER_EPISODE: Layer.EPISODE,
+    entry_pb2.LAYER_PROCEDURE: Layer.PROCEDURE,
+    entry_pb2.LAYER_NOTE: Layer.NOTE,
+}
+AXES = {
+    entry_pb2.AXIS_USER: Axis.USER,
+    entry_pb2.AXIS_PROJECT: Axis.PROJECT,
+    entry_pb2.AXIS_SPACE: Axis.SPACE,
+}
+SOURCES = {
+    entry_pb2.SOURCE_VECTOR: Source.VECTOR,
+    entry_pb2.SOURCE_KEYWORD: Source.KEYWORD,
+}
+STATUSES = {
+    PartStatus.OK: report_pb2.PART_STATUS_OK,
+    PartStatus.TIMEOUT: report_pb2.PART_STATUS_TIMEOUT,
+    PartStatus.UNAVAILABLE: report_pb2.PART_STATUS_UNAVAILABLE,
+    PartStatus.SKIPPED: report_pb2.PART_STATUS_SKIPPED,
+}
+_LAYER_NUMBERS = {layer: number for number, layer in LAYERS.items()}
+_AXIS_NUMBERS = {axis: number for number, axis in AXES.items()}
+SOURCE_NUMBERS = {source: number for number, source in SOURCES.items()}
+
+
+def moment(stamp: Timestamp) -> datetime:
+    """A timestamp to the microsecond."""
+    return _EPOCH + timedelta(seconds=stamp.seconds, microseconds=stamp.nanos // 1000)
+
+
+def stamp(time: datetime | None) -> Timestamp | None:
+    """The inverse of `moment`; None stays None, which leaves a field unset."""
+    if time is None:
+        return None
+    since = time - _EPOCH
+    return Timestamp(seconds=since.days * 86400 + since.seconds, nanos=since.microseconds * 1000)
+
+
+def duration(seconds: float) -> Duration:
+    """A duration to the nanosecond."""
+    whole = int(seconds)
+    return Duration(seconds=whole, nanos=int((seconds - whole) * 1e9))
+
+
+def owner(message: entry_pb2.Owner) -> Owner:
+    """An owner whose axis is known."""
+    return Owner(AXES[message.axis], message.id)
+
+
+def entry(message: entry_pb2.Entry, entry_id: str, now: datetime) -> Entry:
+    """An entry as a caller gives it, under this id; times that it left out are set."""
+    created = moment(message.create_time) if message.HasField("create_time") else None
+    updated = moment(message.update_time) if message.HasField("update_time") else None
+    origin = message.origin
+    return Entry(
+        id=entry_id,
+        layer=LAYERS[message.layer],
+        owner=owner(message.owner),
+        text=message.text,
+        create_time=created or updated or now,
+        update_time=updated or created or now,
+        title=message.title,
+        category=message.category,
+        importance=message.importance if message.HasField("importance") else None,
+        confidence=message.confidence if message.HasField("confidence") else None,
+        access_count=message.access_count,
+        reinforcement_count=message.reinforcement_count,
+        last_access_time=_given(message, "last_access_time"),
+        valid_from=_given(message, "valid_from_time"),
+        valid_until=_given(message, "valid_until_time"),
+        superseded_by=message.superseded_by,
+        topics=tuple(message.topics),
+        outcome=message.outcome,
+        steps=tuple(message.steps),
+        tags=tuple(message.tags),
+        origin=Origin(
+            origin.kind,
+            origin.uri,
+            origin.thread,
+            origin.position if origin.HasField("position") else None,
+        ),
+    )
+
+
+def update_values(message: entry_pb2.Entry, paths: Sequence[str]) -> Mapping[str, object]:
+    """The model's fields and values that an update's mask names."""
+    scratch = entry_pb2.Entry()
+    scratch.CopyFrom(message)
+    scratch.layer = scratch.layer or entry_pb2.LAYER_MEMORY
+    scratch.owner.axis = scratch.owner.axis or entry_pb2.AXIS_USER
+    read = entry(scratch, message.id, _EPOCH)
+    names = {"valid_from_time": "valid_from", "valid_until_time": "valid_until"}
+    return {names.get(path, path): getattr(read, names.get(path, path)) for path in paths}
+
+
+def entry_message(value: Entry) -> entry_pb2.Entry:
+    """An entry as the record has it."""
+    return entry_pb2.Entry(
+        id=value.id,
+        layer=_LAYER_NUMBERS[value.layer],
+        owner=entry_pb2.Owner(axis=_AXIS_NUMBERS[value.owner.axis], id=value.owner.id),
+        category=value.category,
+        title=value.title,
+        text=value.text,
+        importance=value.importance,
+        confidence=value.confidence,
+        access_count=value.access_count,
+        reinforcement_count=value.reinforcement_count,
+        create_time=stamp(value.create_time),
+        update_time=stamp(value.update_time),
+        last_access_time=stamp(value.last_access_time),
+        valid_from_time=stamp(value.valid_from),
+        valid_until_time=stamp(value.valid_until),
+        superseded_by=value.superseded_by,
+        supersede_time=stamp(value.supersede_time),
+        topics=value.topics,
+        outcome=value.outcome,
+        steps=value.steps,
+        tags=value.tags,
+        origin=_origin_message(value.origin),
+        content_hash=value.content_hash,
+        etag=str(value.version),
+    )
+
+
+def candidates_response(value: Candidates, model: str) -> pb.RetrieveCandidatesResponse:
+    """The answer of a fan-out."""
+    return pb.RetrieveCandidatesResponse(
+        candidates=[candidate_message(each) for each in value.candidates],
+        similar_pairs=_pairs_message(value.pairs),
+        sources=[_source_message(each) for each in value.sources],
+        lists=[_list_message(each) for each in value.lists],
+        embedding_model=model,
+        timings=[
+            report_pb2.StageTiming(stage=stage, elapsed_duration=duration(seconds))
+            for stage, seconds in value.timings.items()
+        ],
+    )
+
+
+def candidate_message(value: Candidate) -> pb.Candidate:
+    """One candidate."""
+    found = value.found
+    return pb.Candidate(
+        entry=entry_message(value.entry),
+        cosine=found.cosine,
+        similarity=value.similarity,
+        vector_rank=found.vector_rank,
+        bm25=found.bm25,
+        keyword_rank=found.keyword_rank,
+        muted=value.muted,
+    )
+
+
+def index_message(source: Source, state: IndexState | None, counts: OutboxCounts) -> pb.IndexState:
+    """The state of one index; None: it does not answer."""
+    status = PartStatus.OK if state else PartStatus.UNAVAILABLE
+    return pb.IndexState(
+        source=SOURCE_NUMBERS[source],
+        engine=state.engine if state else "",
+        status=STATUSES[status],
+        document_count=state.document_count if state else 0,
+        pending_count=counts.pending,
+        parked_count=counts.parked,
+    )
+
+
+def space_policy(message: pb.SpacePolicy) -> SpacePolicy:
+    """A space's policy from curation."""
+    return SpacePolicy(
+        message.space_id,
+        frozenset(message.readers),
+        frozenset(message.writers),
+        frozenset(message.project_ids),
+        tuple(
+            CategoryMute(owner(mute.owner), mute.category, _given(mute, "until_time"))
+            for mute in message.mutes
+        ),
+    )
+
+
+def entry_mute(message: pb.EntryMute) -> EntryMute:
+    """A muted entry."""
+    return EntryMute(message.entry_id, _given(message, "until_time"))
+
+
+def _given(message: entry_pb2.Entry | pb.CategoryMute | pb.EntryMute, name: str) -> datetime | None:
+    return moment(getattr(message, name)) if message.HasField(name) else None  # type: ignore[arg-type]
+
+
+def _origin_message(value: Origin) -> entry_pb2.Origin | None:
+    if value == Origin():
+        return None
+    return entry_pb2.Origin(
+        kind=value.kind, uri=value.uri, thread=value.thread, position=value.position
+    )
+
+
+def _pairs_message(value: SimilarPairs) -> pb.SimilarPairs:
+    return pb.SimilarPairs(
+        left=value.left.tolist(),
+        right=value.right.tolist(),
+        similarity=value.similarity.tolist(),
+    )
+
+
+def _source_message(value: SourceReport) -> pb.SourceReport:
+    return pb.SourceReport(
+        source=SOURCE_NUMBERS[value.source],
+        status=STATUSES[value.status],
+        elapsed_duration=duration(value.seconds),
+    )
+
+
+def _list_message(value: ListReport) -> pb.ListReport:
+    return pb.ListReport(
+        layer=_LAYER_NUMBERS[value.layer],
+        source=SOURCE_NUMBERS[value.source],
+        hit_count=value.hit_count,
+        exhausted=value.exhausted,
+        last_score=value.last_score,
+    )

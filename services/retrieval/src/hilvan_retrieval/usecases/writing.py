@@ -1,0 +1,240 @@
+"""Writes: to the record first, from there to the indexes."""
+
+import asyncio
+import weakref
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from hilvan_kit.auth import Principal
+from hilvan_kit.deadlines import Deadline
+from hilvan_retrieval.core import outcomes
+from hilvan_retrieval.core.policy import can_read, can_write
+from hilvan_retrieval.errors import (
+    NotFound,
+    NotYetSearchable,
+    Violation,
+    WriteRefused,
+)
+from hilvan_retrieval.model import (
+    Answer,
+    Change,
+    Entry,
+    Filter,
+    Owner,
+    RequestKey,
+    Uid,
+    Vector,
+    VectorQuery,
+    entry_uid,
+)
+from hilvan_retrieval.ports import Embedder, EntryStore, VectorIndex
+from hilvan_retrieval.usecases.indexing import Indexer
+from hilvan_retrieval.usecases.policies import PolicyBook
+
+
+class Writer:
+    """Changes entries, for those who may."""
+
+    def __init__(
+        self,
+        store: EntryStore,
+        indexer: Indexer,
+        embedder: Embedder,
+        vector: VectorIndex,
+        policies: PolicyBook,
+    ) -> None:
+        """The vector index is asked only by `remember`, for what is said already."""
+        self._store = store
+        self._indexer = indexer
+        self._embedder = embedder
+        self._vector = vector
+        self._policies = policies
+        self._remembering: weakref.WeakValueDictionary[tuple[str, Owner], asyncio.Lock] = (
+            weakref.WeakValueDictionary()
+        )
+
+    async def upsert(self, who: Principal, entry: Entry, request: RequestKey | None) -> Answer:
+        """Create or replace. Raises WriteRefused, InvalidInput, RequestIdReused."""
+        self._may_write(who, entry.owner)
+
+        def decide(current: Mapping[str, Entry]) -> Change:
+            # An id that is somebody else's must not tell that it exists.
+            self._hide(who, entry.id, current, on_write=True)
+            return outcomes.upsert(entry, current)
+
+        return await self._change(who, [entry.id, entry.superseded_by], decide, request)
+
+    async def update(
+        self,
+        who: Principal,
+        entry_id: str,
+        values: Mapping[str, object],
+        etag: str,
+        now: datetime,
+        request: RequestKey | None,
+    ) -> Answer:
+        """Change fields. Raises NotFound, WriteRefused, Conflict, RequestIdReused."""
+
+        def decide(current: Mapping[str, Entry]) -> Change:
+            self._hide(who, entry_id, current)
+            return outcomes.update(entry_id, values, etag, now, current)
+
+        return await self._change(who, [entry_id], decide, request)
+
+    async def delete(
+        self, who: Principal, entry_id: str, etag: str, request: RequestKey | None
+    ) -> Answer:
+        """Forget. Raises NotFound, WriteRefused, Conflict, RequestIdReused."""
+
+        def decide(current: Mapping[str, Entry]) -> Change:
+            self._hide(who, entry_id, current)
+            return outcomes.remove(entry_id, etag, current)
+
+        return await self._change(who, [entry_id], decide, request)
+
+    async def supersede(
+        self,
+        who: Principal,
+        entry_id: str,
+        superseded_by: str,
+        etag: str,
+        request: RequestKey | None,
+    ) -> Answer:
+        """Retire an entry for another. Raises NotFound, WriteRefused, Conflict, InvalidInput."""
+
+        def decide(current: Mapping[str, Entry]) -> Change:
+            self._hide(who, entry_id, current)
+            self._hide(who, superseded_by, current)
+            return outcomes.supersede(entry_id, superseded_by, etag, current)
+
+        return await self._change(who, [entry_id, superseded_by], decide, request)
+
+    async def remember(
+        self, who: Principal, entry: Entry, now: datetime, request: RequestKey | None
+    ) -> Answer:
+        """Store, or reinforce what says the same. Raises WriteRefused, SourceError."""
+        self._may_write(who, entry.owner)
+        lock = self._remembering.setdefault((who.tenant, entry.owner), asyncio.Lock())
+        # Two statements of one owner at once must not miss each other.
+        async with lock:
+            matrix = await self._embedder.embed_passages([entry.searchable_text])
+            vector = matrix[0]
+            nearest = await self._nearest(who.tenant, entry, vector, now)
+
+            def decide(current: Mapping[str, Entry]) -> Change:
+                self._hide(who, entry.id, current, on_write=True)
+                return outcomes.remember(entry, nearest, now, current, vector)
+
+            ids = [entry.id, entry.superseded_by, *([nearest[0]] if nearest else [])]
+            return await self._change(who, ids, decide, request)
+
+    async def import_batch(
+        self, who: Principal, records: Mapping[int, Entry], vectors: Mapping[str, Vector]
+    ) -> tuple[Answer, outcomes.ImportFaults]:
+        """Take in what can be taken in of the records, given by their index in the batch.
+
+        One bad record never fails the others: faults come by index.
+        """
+        faults: outcomes.ImportFaults = {}
+
+        def decide(current: Mapping[str, Entry]) -> Change:
+            nonlocal faults
+            refused = self._refused(who, records, current)
+            good = {index: each for index, each in records.items() if index not in refused}
+            change, faults = outcomes.import_batch(good, vectors, current)
+            faults |= refused
+            return change
+
+        ids = [each for r in records.values() for each in (r.id, r.superseded_by)]
+        answer = await self._change(who, ids, decide, None)
+        return answer, faults
+
+    async def count_accesses(
+        self, who: Principal, ids: Sequence[str], now: datetime, request: RequestKey | None
+    ) -> int:
+        """Count one access of each entry that the caller can see."""
+        policy = self._policies.of(who.tenant)
+        known = await self._store.entries(who.tenant, ids)
+        seen = [each.id for each in known.values() if can_read(policy, who, each.owner)]
+        return await self._store.count_accesses(who.tenant, seen, now, request)
+
+    async def settle(self, who: Principal, ids: Sequence[str], deadline: Deadline) -> None:
+        """Wait until both indexes have the entries. Raises NotYetSearchable at the deadline."""
+        uids = [entry_uid(who.tenant, entry_id) for entry_id in ids]
+        if not await self._indexer.settled(uids, deadline):
+            raise NotYetSearchable(ids[0])
+
+    async def _change(
+        self,
+        who: Principal,
+        ids: Sequence[str],
+        decide: "outcomes.Decide",
+        request: RequestKey | None,
+    ) -> Answer:
+        wanted = [each for each in ids if each]
+        answer = await self._store.change(who.tenant, wanted, decide, request)
+        self._indexer.notice()
+        return answer
+
+    async def _nearest(
+        self, tenant: str, entry: Entry, vector: Vector, now: datetime
+    ) -> tuple[str, float] | None:
+        """The most similar live entry of the same owner and layer: (id, calibrated similarity).
+
+        The index may not have seen the newest entries yet, so those are compared here.
+        """
+        now_ms = int(now.timestamp() * 1000)
+        chosen = Filter(tenant, frozenset([entry.owner.key]), entry.layer, now_ms)
+        (hits,) = await self._vector.search([VectorQuery(chosen, vector, 1)])
+        near = await self._store.hydrate(tenant, [Uid(hit.uid) for hit in hits], vectors=True)
+        vectors = {s.entry.id: s.vector for s in near.values() if s.vector is not None}
+        vectors |= await self._store.recent_vectors(tenant, entry.owner, entry.layer)
+        calibrated = self._embedder.model.calibration.of
+        live = await self._store.entries(tenant, list(vectors))
+        ranked = [
+            (calibrated(float(vectors[each.id] @ vector)), each.id)
+            for each in live.values()
+            if each.live_from_ms <= now_ms < each.live_until_ms
+        ]
+        if not ranked:
+            return None
+        similarity, entry_id = max(ranked)
+        return entry_id, similarity
+
+    def _refused(
+        self, who: Principal, records: Mapping[int, Entry], current: Mapping[str, Entry]
+    ) -> outcomes.ImportFaults:
+        policy = self._policies.of(who.tenant)
+        faults: outcomes.ImportFaults = {}
+        for index, record in records.items():
+            old = current.get(record.id)
+            if not can_write(policy, who, record.owner):
+                faults[index] = (Violation("entry.owner", "may not be written by this credential"),)
+            elif old is not None and not can_write(policy, who, old.owner):
+                faults[index] = (Violation("entry.id", "is not free"),)
+        return faults
+
+    def _may_write(self, who: Principal, owner: Owner) -> None:
+        if not can_write(self._policies.of(who.tenant), who, owner):
+            raise WriteRefused(owner.key)
+
+    def _hide(
+        self,
+        who: Principal,
+        entry_id: str,
+        current: Mapping[str, Entry],
+        *,
+        on_write: bool = False,
+    ) -> None:
+        """Refuse what the caller may not change; what it can't see answers like nothing at all."""
+        entry = current.get(entry_id)
+        if entry is None:
+            return
+        policy = self._policies.of(who.tenant)
+        if can_write(policy, who, entry.owner):
+            return
+        if can_read(policy, who, entry.owner):
+            raise WriteRefused(entry.owner.key)
+        if on_write:
+            raise WriteRefused("this id")
+        raise NotFound(entry_id)
