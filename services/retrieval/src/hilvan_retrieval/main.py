@@ -76,7 +76,7 @@ async def open_qdrant(settings: RetrievalSettings, dimensions: int) -> AsyncIter
             target,
             dimensions,
             settings.collection,
-            api_key=settings.qdrant_api_key or None,
+            api_key=settings.qdrant_api_key,
             tls=settings.qdrant_tls,
             exact=not settings.qdrant_url,
         )

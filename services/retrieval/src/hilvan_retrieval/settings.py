@@ -29,11 +29,11 @@ class RetrievalSettings(ServerSettings):
     )
     model_dir: Path = Field(
         default=Path(".cache/models/multilingual-e5-small"),
-        description="Folder of an ONNX model: model.onnx, tokenizer.json and, optionally, model.toml.",
+        description="Folder of an ONNX model: model.onnx, tokenizer.json, perhaps model.toml.",
     )
     model_description: str = Field(
         default="multilingual-e5-small",
-        description="Bundled description used where the folder has no model.toml, such as `bge-m3`.",
+        description="Bundled description for a folder without model.toml, such as `bge-m3`.",
     )
     model_threads: int = Field(default=1, ge=1, le=64, description="Threads of one embedding.")
     embedding_url: str = Field(default="", description="Base URL of the embedding server.")
