@@ -1,0 +1,170 @@
+"""What the embedded keyword index keeps of a document, and how it is asked.
+
+Each token carries its group, that is its tenant and layer, so that every group has postings of its
+own: a query reads nothing of other tenants and costs no more when they grow. Where tantivy's idf
+counts all documents, a boost turns it into the idf inside the group. Why, and what was measured:
+docs/decisions/keyword-index.md.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from urllib.parse import quote
+
+from tantivy import DocAddress, Document, FieldType, Occur, Query, Schema, SchemaBuilder, Searcher
+
+from hilvan_retrieval.core.analysis import EXACT_WEIGHT, Term, document_tokens, query_terms
+from hilvan_retrieval.model import Filter, Hit, IndexDocument, KeywordQuery, Layer, Uid
+
+SCHEMA_VERSION = 1
+"""Rises with every change of the fields and of what they hold."""
+
+_TIE_MARGIN = 16
+_EVERY_DOCUMENT = "*"
+_HALF_RANGE = 2**63
+
+
+@cache
+def schema() -> Schema:
+    """Every field of the index: tokens, terms to filter by, and columns of numbers."""
+    builder = SchemaBuilder()
+    for name in ("stem", "exact"):
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
+    for name in ("uid", "group", "scope", "category", "topic", "tag"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in ("uid_high", "uid_low", "live_from", "live_until"):
+        builder.add_integer_field(name, fast=True)
+    return builder.build()
+
+
+@lru_cache(maxsize=2**16)
+def _escaped(part: str) -> str:
+    # Makes `/` a separator that no part holds, keeps spaces out, and encodes what UTF-8 can't.
+    return quote(part, safe="", errors="surrogatepass")
+
+
+def _group(tenant: str, layer: Layer) -> str:
+    return f"{_escaped(tenant)}/{layer.value}"
+
+
+def _topic(owner: str, category: str) -> str:
+    return f"{_escaped(owner)}/{_escaped(category)}"
+
+
+def prepared(document: IndexDocument) -> Document:
+    """Analyse a document into what tantivy indexes; nothing of it is stored."""
+    group = _group(document.tenant, document.layer)
+    tokens = document_tokens(document.text)
+    high, low = divmod(int(document.uid.replace("-", ""), 16), 2**64)
+    return Document(
+        uid=document.uid,
+        uid_high=high - _HALF_RANGE,
+        uid_low=low - _HALF_RANGE,
+        group=[_EVERY_DOCUMENT, group],
+        scope=f"{group}/{_escaped(document.owner)}",
+        category=_escaped(document.category),
+        topic=_topic(document.owner, document.category),
+        tag=[_escaped(tag) for tag in document.tags],
+        live_from=document.live_from_ms,
+        live_until=document.live_until_ms,
+        stem=" ".join([f"{group}/{token}" for token in tokens.stems]),
+        exact=" ".join([f"{group}/{token}" for token in tokens.exact]),
+    )
+
+
+def answer(searcher: Searcher, queries: Iterable[KeywordQuery]) -> list[list[Hit]]:
+    """Answer each query as `KeywordIndex.search` promises."""
+    terms = {text: query_terms(text) for text in {query.text for query in queries}}
+    return [_hits(searcher, query, terms[query.text]) for query in queries]
+
+
+def _hits(searcher: Searcher, query: KeywordQuery, terms: Iterable[Term]) -> list[Hit]:
+    words = _words(searcher, _group(query.filter.tenant, query.filter.layer), terms)
+    if not words or not query.filter.owners or query.limit < 1:
+        return []
+    matching = (Occur.Must, _any(words))
+    return _best(searcher, Query.boolean_query([*_conditions(query.filter), matching]), query.limit)
+
+
+def probe(searcher: Searcher) -> None:
+    """Read one term, so that files that are damaged or gone show themselves (ValueError)."""
+    searcher.doc_freq("group", _EVERY_DOCUMENT)
+
+
+def _words(searcher: Searcher, group: str, terms: Iterable[Term]) -> list[Query]:
+    """Score a term as its best stem plus a share of its exact form; leave out what nobody has."""
+    everywhere = searcher.doc_freq("group", _EVERY_DOCUMENT)
+    inside = searcher.doc_freq("group", group)
+
+    def weighed(field_name: str, token: str, weight: float) -> list[Query]:
+        holding = searcher.doc_freq(field_name, f"{group}/{token}")
+        if not holding:
+            return []
+        term = Query.term_query(schema(), field_name, f"{group}/{token}", "freq")
+        return [Query.boost_query(term, weight * _idf(inside, holding) / _idf(everywhere, holding))]
+
+    words = []
+    for term in terms:
+        stems = [query for stem in term.stems for query in weighed("stem", stem, 1.0)]
+        words += [Query.disjunction_max_query(stems)] if len(stems) > 1 else stems
+        words += weighed("exact", term.exact, EXACT_WEIGHT)
+    return words
+
+
+def _idf(documents: int, holding: int) -> float:
+    """BM25's inverse document frequency as tantivy and Lucene have it, always above zero."""
+    return math.log(1 + (documents - holding + 0.5) / (holding + 0.5))
+
+
+def _conditions(by: Filter) -> list[tuple[Occur, Query]]:
+    group = _group(by.tenant, by.layer)
+    kept = [
+        _terms("scope", (f"{group}/{_escaped(owner)}" for owner in by.owners)),
+        _terms("category", map(_escaped, by.categories)),
+        _terms("tag", map(_escaped, by.tags)),
+    ]
+    left_out = [
+        _terms("topic", (_topic(owner, category) for owner, category in by.muted)),
+        _terms("uid", by.excluded),
+    ]
+    if by.as_of_ms is not None:
+        kept.append([_range("live_from", until=by.as_of_ms)])
+        kept.append([_range("live_until", since=by.as_of_ms + 1)])
+    return [
+        *((Occur.Must, Query.const_score_query(_any(some), 0.0)) for some in kept if some),
+        *((Occur.MustNot, _any(some)) for some in left_out if some),
+    ]
+
+
+def _terms(field_name: str, values: Iterable[str]) -> list[Query]:
+    return [Query.term_query(schema(), field_name, value, "basic") for value in values]
+
+
+def _any(queries: Sequence[Query]) -> Query:
+    return Query.boolean_query([(Occur.Should, query) for query in queries])
+
+
+def _range(field_name: str, since: int | None = None, until: int | None = None) -> Query:
+    return Query.range_query(schema(), field_name, FieldType.Integer, since, until)
+
+
+def _best(searcher: Searcher, query: Query, limit: int) -> list[Hit]:
+    """Fetch past the limit until no tie straddles it, because tantivy orders ties by address."""
+    most = max(1, searcher.num_docs)
+    asked = limit + _TIE_MARGIN
+    found = searcher.search(query, min(asked, most), count=False).hits
+    while len(found) == asked and found[-1][0] == found[limit - 1][0]:
+        asked *= 4
+        found = searcher.search(query, min(asked, most), count=False).hits
+    uids = _uids(searcher, [address for _, address in found])
+    ranked = sorted((-score, uid) for (score, _), uid in zip(found, uids, strict=True))
+    return [Hit(uid, -negative) for negative, uid in ranked[:limit]]
+
+
+def _uids(searcher: Searcher, addresses: list[DocAddress]) -> Iterator[Uid]:
+    """Read uids from two columns of numbers, which costs less than reading stored documents."""
+    highs = searcher.fast_field_values("uid_high", addresses)
+    lows = searcher.fast_field_values("uid_low", addresses)
+    for high, low in zip(highs, lows, strict=True):
+        digits = f"{int(high or 0) + _HALF_RANGE:016x}{int(low or 0) + _HALF_RANGE:016x}"
+        yield Uid("-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))
