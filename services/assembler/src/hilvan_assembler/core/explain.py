@@ -1,0 +1,94 @@
+"""Says why each candidate is in or out. Never looked at by what decides."""
+
+from collections.abc import Mapping, Sequence
+
+from hilvan_assembler.core.budget import Packed
+from hilvan_assembler.core.prune import order
+from hilvan_assembler.core.ranking import Ranking, section_of
+from hilvan_assembler.model import Curated, Decision, Layer, Notice, Options, Reason, Section
+
+
+def decisions(
+    ranking: Ranking,
+    curated: Curated,
+    chosen: Mapping[Section, Sequence[int]],
+    packed: Mapping[Section, Packed],
+    options: Options,
+) -> tuple[Decision, ...]:
+    """One decision for each identity block, pinned note and candidate."""
+    told = _fixed(curated, packed, options)
+    outcome: dict[int, tuple[Reason, int]] = {}
+    for section, indexes in chosen.items():
+        each = packed[section]
+        for position, index in enumerate(indexes):
+            reason = each.left_out.get(position, Reason.RENDERED)
+            outcome[index] = (reason, each.tokens[position])
+    before = _layer_ranks(ranking, order(ranking.candidates, ranking.relevance))
+    after = _layer_ranks(ranking, ranking.ranked)
+    for index, candidate in enumerate(ranking.candidates):
+        verdict = ranking.verdicts.get(index)
+        reason, tokens = outcome.get(index, (Reason.RENDERED, 0))
+        told.append(
+            Decision(
+                id=candidate.id,
+                section=section_of(candidate),
+                reason=verdict.reason if verdict else reason,
+                other_id=verdict.other_id if verdict else "",
+                detail=verdict.detail if verdict else "",
+                signals=ranking.signals[index],
+                score=ranking.scores[index],
+                rank_before=before[index],
+                rank_after=after.get(index),
+                token_count=tokens,
+                candidate=candidate,
+            )
+        )
+    return tuple(told)
+
+
+def _fixed(curated: Curated, packed: Mapping[Section, Packed], options: Options) -> list[Decision]:
+    """Decisions about identity blocks and pinned notes, in their order."""
+    fixed: tuple[tuple[Section, list[tuple[str, Reason | None]]], ...] = (
+        (
+            Section.IDENTITY,
+            [(b.id, None if b.active else Reason.INACTIVE) for b in curated.identity],
+        ),
+        (Section.PINNED, [(p.id, None if p.loaded else p.reason) for p in curated.pins]),
+    )
+    told: list[Decision] = []
+    for section, elements in fixed:
+        each = packed[section]
+        position = 0
+        for element_id, out in elements:
+            if out is None and section in options.sections:
+                reason = each.left_out.get(position, Reason.RENDERED)
+                tokens = each.tokens[position]
+                told.append(Decision(element_id, section, reason, token_count=tokens))
+                position += 1
+            else:
+                told.append(Decision(element_id, section, out or Reason.SECTION_OFF))
+    return told
+
+
+def _layer_ranks(ranking: Ranking, indexes: Sequence[int]) -> dict[int, int]:
+    """The rank from 1 of each index among those of its layer."""
+    seen: dict[Layer, int] = {}
+    ranks: dict[int, int] = {}
+    for index in indexes:
+        layer = ranking.candidates[index].layer
+        seen[layer] = ranks[index] = seen.get(layer, 0) + 1
+    return ranks
+
+
+def notices(curated: Curated, packed: Mapping[Section, Packed]) -> tuple[Notice, ...]:
+    """What people pinned or wrote and did not get, for them to mend."""
+    told = []
+    for position, reason in packed[Section.PINNED].left_out.items():
+        pin = curated.loaded_pins[position]
+        text = f"the pinned note {pin.title!r} is left out: {reason.value}"
+        told.append(Notice("pin_over_budget", text, pin.id))
+    for position, reason in packed[Section.IDENTITY].left_out.items():
+        block = curated.active_identity[position]
+        text = f"the identity block {block.kind!r} is left out: {reason.value}"
+        told.append(Notice("identity_over_budget", text, block.id))
+    return tuple(told)

@@ -1,0 +1,147 @@
+"""From what was retrieved and curated to a prompt: pure, synchronous, the same every time.
+
+fuse → de-duplicate → prune contradictions → score → budget → render
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from hilvan_assembler.core import budget, render
+from hilvan_assembler.core.budget import Packed, Piece
+from hilvan_assembler.core.explain import decisions, notices
+from hilvan_assembler.core.prune import Verdict
+from hilvan_assembler.core.ranking import Ranking, rank, section_of
+from hilvan_assembler.model import (
+    TIER_OF,
+    Assembly,
+    Curated,
+    Item,
+    Options,
+    Reason,
+    RenderedSection,
+    Retrieved,
+    Section,
+    Tier,
+)
+from hilvan_assembler.ports import ConflictJudge, Tokenizer
+
+
+def assemble(
+    retrieved: Retrieved,
+    curated: Curated,
+    options: Options,
+    tokenizer: Tokenizer,
+    judge: ConflictJudge,
+    *,
+    explain: bool = False,
+) -> Assembly:
+    """Assemble one prompt. ``explain`` adds the decisions and changes nothing else."""
+    ranking = rank(retrieved, curated, options, judge)
+    chosen = _by_section(ranking, options)
+    packed = _pack_all(ranking, curated, chosen, options, tokenizer)
+    sections = _sections(packed, options)
+    prompt = "".join(each.text for each in sections)
+    return Assembly(
+        prompt=prompt,
+        token_count=tokenizer.count(prompt),
+        sections=sections,
+        items=_items(ranking, curated, chosen, packed),
+        decisions=decisions(ranking, curated, chosen, packed, options) if explain else (),
+        notices=notices(curated, packed),
+        no_relevant_memory=not ranking.ranked,
+    )
+
+
+def _by_section(ranking: Ranking, options: Options) -> dict[Section, list[int]]:
+    """Ranked candidates by section; a section that the request does not want gives verdicts."""
+    chosen: dict[Section, list[int]] = {section: [] for section in Section}
+    for index in ranking.ranked:
+        section = section_of(ranking.candidates[index])
+        if section in options.sections:
+            chosen[section].append(index)
+        else:
+            ranking.verdicts[index] = Verdict(Reason.SECTION_OFF)
+    return chosen
+
+
+def _pack_all(
+    ranking: Ranking,
+    curated: Curated,
+    chosen: Mapping[Section, Sequence[int]],
+    options: Options,
+    tokenizer: Tokenizer,
+) -> dict[Section, Packed]:
+    left = dict(options.budgets)
+    packed: dict[Section, Packed] = {}
+    for section in Section:
+        wanted = section in options.sections
+        pieces = _pieces(section, ranking, curated, chosen[section], options) if wanted else []
+        tier = TIER_OF[section]
+        packed[section] = budget.pack(
+            pieces,
+            render.opening(section, options.zone),
+            render.closing(section),
+            left[tier],
+            tokenizer.count,
+            strict=tier in (Tier.IDENTITY, Tier.PINNED),
+        )
+        left[tier] -= packed[section].token_count
+    return packed
+
+
+def _pieces(
+    section: Section,
+    ranking: Ranking,
+    curated: Curated,
+    chosen: Sequence[int],
+    options: Options,
+) -> list[Piece]:
+    if section is Section.IDENTITY:
+        return [Piece(each.id, render.identity_item(each)) for each in curated.active_identity]
+    if section is Section.PINNED:
+        return [Piece(each.id, render.pinned_item(each)) for each in curated.loaded_pins]
+    entries = [ranking.candidates[index] for index in chosen]
+    return [Piece(each.id, render.candidate_item(each, options.zone)) for each in entries]
+
+
+def _sections(packed: Mapping[Section, Packed], options: Options) -> tuple[RenderedSection, ...]:
+    sections = []
+    prefix = hashlib.sha256()
+    for section in Section:
+        each = packed[section]
+        prefix.update(each.text.encode())
+        sections.append(
+            RenderedSection(
+                section=section,
+                text=each.text,
+                token_count=each.token_count,
+                token_budget=options.budgets[TIER_OF[section]],
+                item_count=len(each.kept),
+                prefix_fingerprint=prefix.copy().hexdigest(),
+            )
+        )
+    return tuple(sections)
+
+
+def _items(
+    ranking: Ranking,
+    curated: Curated,
+    chosen: Mapping[Section, Sequence[int]],
+    packed: Mapping[Section, Packed],
+) -> tuple[Item, ...]:
+    fixed = {
+        Section.IDENTITY: [each.id for each in curated.active_identity],
+        Section.PINNED: [each.id for each in curated.loaded_pins],
+    }
+    items: list[Item] = []
+    for section, each in packed.items():
+        for position in each.kept:
+            tokens = each.tokens[position]
+            if section in fixed:
+                items.append(Item(fixed[section][position], section, tokens))
+                continue
+            index = chosen[section][position]
+            merged = tuple(sorted(ranking.merged.get(index, ())))
+            entry_id = ranking.candidates[index].id
+            items.append(Item(entry_id, section, tokens, ranking.scores[index], merged))
+    return tuple(items)

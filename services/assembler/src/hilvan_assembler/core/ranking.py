@@ -1,0 +1,118 @@
+"""Ranks the candidates of one request: fuse, prune, score. No token is counted here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hilvan_assembler.core import fuse
+from hilvan_assembler.core.prune import Pruned, Verdict, order, prune
+from hilvan_assembler.core.score import score, signals
+from hilvan_assembler.model import (
+    Candidate,
+    Curated,
+    Layer,
+    Options,
+    Reason,
+    Retrieved,
+    Section,
+    Signals,
+)
+from hilvan_assembler.ports import ConflictJudge
+
+PREFERENCE_CATEGORIES = frozenset({"preference", "preferences", "preferencia", "preferencias"})
+PREFERENCE_IMPORTANCE = 0.8
+
+_LAYER_SECTIONS = {
+    Layer.MEMORY: Section.FACTS,
+    Layer.NOTE: Section.NOTES,
+    Layer.EPISODE: Section.EPISODES,
+    Layer.PROCEDURE: Section.WORKFLOWS,
+}
+
+
+@dataclass(slots=True)
+class Ranking:
+    """The candidates of one request with everything that ranking found out about them.
+
+    Lists are by candidate index; ``verdicts`` has those that are out, ``ranked`` the others by
+    falling score.
+    """
+
+    candidates: tuple[Candidate, ...]
+    relevance: list[float]
+    signals: list[Signals]
+    scores: list[float]
+    verdicts: dict[int, Verdict]
+    merged: Mapping[int, Sequence[str]]
+    ranked: list[int] = field(default_factory=list)
+
+
+def rank(retrieved: Retrieved, curated: Curated, options: Options, judge: ConflictJudge) -> Ranking:
+    """Fuse, prune and score."""
+    candidates = retrieved.candidates
+    relevance = fuse.fuse(candidates, retrieved.lists, options.fusion)
+    excluded = _excluded(candidates, curated, options)
+    pruned = _pruned(retrieved, relevance, excluded, judge)
+    values = [signals(c, r, options) for c, r in zip(candidates, relevance, strict=True)]
+    scores = [score(each) for each in values]
+    verdicts = excluded | pruned.verdicts
+    for index, value in enumerate(scores):
+        if index not in verdicts and value < options.min_final:
+            detail = f"{value:.3f} is below {options.min_final:g}"
+            verdicts[index] = Verdict(Reason.BELOW_MIN_FINAL, detail=detail)
+    ranked = [index for index in order(candidates, scores) if index not in verdicts]
+    return Ranking(candidates, relevance, values, scores, verdicts, pruned.merged, ranked)
+
+
+def is_preference(candidate: Candidate) -> bool:
+    """Whether it is a standing preference: a user's own, stated as important."""
+    return (
+        candidate.layer is Layer.MEMORY
+        and candidate.category.casefold() in PREFERENCE_CATEGORIES
+        and candidate.owner.startswith("user:")
+        and (candidate.importance or 0.0) >= PREFERENCE_IMPORTANCE
+    )
+
+
+def _excluded(
+    candidates: Sequence[Candidate], curated: Curated, options: Options
+) -> dict[int, Verdict]:
+    """What is out before anything is compared."""
+    pinned = {pin.id for pin in curated.loaded_pins}
+    out: dict[int, Verdict] = {}
+    for index, each in enumerate(candidates):
+        if each.muted or (each.owner, each.category) in curated.muted:
+            out[index] = Verdict(Reason.MUTED)
+        elif each.note_id and each.note_id in pinned:
+            out[index] = Verdict(Reason.ALREADY_PINNED, each.note_id)
+        elif each.similarity is not None and each.similarity < options.min_semantic:
+            detail = f"{each.similarity:.3f} is below {options.min_semantic:g}"
+            out[index] = Verdict(Reason.BELOW_MIN_SEMANTIC, detail=detail)
+    return out
+
+
+def _pruned(
+    retrieved: Retrieved,
+    relevance: Sequence[float],
+    excluded: Mapping[int, Verdict],
+    judge: ConflictJudge,
+) -> Pruned:
+    """Prune among those that are still in, and tell it by their index among all."""
+    live = [i for i in range(len(retrieved.candidates)) if i not in excluded]
+    place = {index: position for position, index in enumerate(live)}
+    pairs = [
+        type(pair)(place[pair.left], place[pair.right], pair.similarity)
+        for pair in retrieved.pairs
+        if pair.left in place and pair.right in place
+    ]
+    found = prune(
+        [retrieved.candidates[i] for i in live], pairs, [relevance[i] for i in live], judge
+    )
+    return Pruned(
+        {live[position]: verdict for position, verdict in found.verdicts.items()},
+        {live[position]: ids for position, ids in found.merged.items()},
+    )
+
+
+def section_of(candidate: Candidate) -> Section:
+    """The section that a candidate would stand in."""
+    return Section.PREFERENCES if is_preference(candidate) else _LAYER_SECTIONS[candidate.layer]

@@ -1,0 +1,71 @@
+"""Counting tokens without a network: tiktoken's encodings, or any ``tokenizer.json``."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+TIKTOKEN_ENCODINGS = ("o200k_base", "cl100k_base")
+DEFAULT_ENCODING = "o200k_base"
+
+_CACHED_TEXTS = 20_000
+"""Counts are pure values: rendered items come again in the next turns of a conversation."""
+
+
+class TokenCounter:
+    """Counts the tokens of a text; the name is what a request asks for."""
+
+    def __init__(self, name: str, count: Callable[[str], int]) -> None:
+        """Wrap a counting function in a bounded cache."""
+        self.name = name
+        self.count = lru_cache(maxsize=_CACHED_TEXTS)(count)
+
+
+def load_encoding(name: str) -> TokenCounter:
+    """One of `TIKTOKEN_ENCODINGS`; the rank data lie in the quicktok package.
+
+    Special tokens in a text count as the plain text that they are: stored text is data.
+    """
+    import quicktok
+
+    encoding: Any = quicktok.get_encoding(name)
+    return TokenCounter(name, lambda text: len(encoding.encode_ordinary(text)))
+
+
+def load_tokenizer_file(path: Path) -> TokenCounter:
+    """A Hugging Face ``tokenizer.json``; its name is the file's without the suffix."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return TokenCounter(
+        path.stem, lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+    )
+
+
+class Tokenizers:
+    """The tokenizers that a server offers, each loaded when it is first asked for."""
+
+    def __init__(self, default: str = DEFAULT_ENCODING, folder: Path | None = None) -> None:
+        """``folder`` holds ``<name>.json`` files besides the built-in encodings."""
+        self.default = default
+        self._loaders: dict[str, Callable[[], TokenCounter]] = {
+            name: lambda name=name: load_encoding(name)  # type: ignore[misc]  # the loop's own name
+            for name in TIKTOKEN_ENCODINGS
+        }
+        for path in sorted(folder.glob("*.json")) if folder else ():
+            self._loaders[path.stem] = lambda path=path: load_tokenizer_file(path)  # type: ignore[misc]
+        self._loaded: dict[str, TokenCounter] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name that `get` knows."""
+        return tuple(self._loaders)
+
+    def get(self, name: str = "") -> TokenCounter:
+        """The tokenizer of that name, or the default one. KeyError for an unknown name."""
+        wanted = name or self.default
+        if wanted not in self._loaded:
+            self._loaded[wanted] = self._loaders[wanted]()
+        return self._loaded[wanted]
