@@ -1,0 +1,12 @@
+"""Cheap, explainable evidence that two statements can't both hold now (English, Spanish).
+
+>>> conflict = judge(read("Ana lives in Madrid"), read("Ana lives in Berlin"))
+>>> conflict.kind, conflict.older_span, conflict.newer_span
+(<EvidenceKind.CHANGED_VALUE: 'changed_value'>, 'Madrid', 'Berlin')
+"""
+
+from hilvan_assembler.core.evidence.judging import judge
+from hilvan_assembler.core.evidence.model import Conflict, EvidenceKind, Statement
+from hilvan_assembler.core.evidence.reading import read
+
+__all__ = ["Conflict", "EvidenceKind", "Statement", "judge", "read"]

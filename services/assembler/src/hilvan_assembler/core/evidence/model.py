@@ -1,0 +1,152 @@
+"""The values of the evidence package: what a text says, and why two texts conflict."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class EvidenceKind(StrEnum):
+    """What shows that two statements can't both hold now."""
+
+    POLARITY = "polarity"
+    CHANGED_VALUE = "changed_value"
+    CHANGED_NUMBER = "changed_number"
+    CHANGED_DATE = "changed_date"
+    STATE_CHANGE = "state_change"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A decision and its evidence: the two pieces of text that exclude each other.
+
+    ``confidence`` in 0..1 ranks the rules by how much they assume; it is no probability.
+    """
+
+    kind: EvidenceKind
+    older_span: str
+    newer_span: str
+    confidence: float
+
+
+class Mood(StrEnum):
+    """How far a clause speaks of the present state of things."""
+
+    PRESENT = "present"
+    PAST = "past"
+    OPEN = "open"
+    """A question, a condition, a plan or a guess: it claims nothing that could be contradicted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number, time or date in one canonical unit.
+
+    ``kind`` is "number", "time" (minutes since midnight), "weekday" (0..6), "quarter" or "date"
+    (year, month, day; None where not stated). ``unit`` is "" for a bare number, whose parts are
+    those between its dots: 4.2 and 4.2.1 agree as far as both go.
+    """
+
+    kind: str
+    unit: str
+    parts: tuple[float | None, ...]
+
+    def comparable(self, other: "Value") -> bool:
+        """Whether both measure the same thing in the same unit."""
+        return self.kind == other.kind and self.unit == other.unit
+
+    def differs(self, other: "Value") -> bool:
+        """Whether both are comparable and some part that both state is not the same."""
+        return self.comparable(other) and any(
+            mine != theirs
+            for mine, theirs in zip(self.parts, other.parts, strict=False)
+            if mine is not None and theirs is not None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or value that carries content.
+
+    ``key`` is its concept, equal across inflections and, for listed words, across languages;
+    ``fold`` the words themselves in lower case without accents. ``slot`` is the preposition that
+    governs it ("" for a bare subject or object). ``named`` tells a proper name or identifier,
+    ``definite`` a word after a definite article.
+    """
+
+    key: str
+    fold: str
+    start: int
+    end: int
+    slot: str = ""
+    named: bool = False
+    definite: bool = False
+    value: Value | None = None
+
+
+Tokens = tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a clause says about a change: "from" is what ended, "to" what holds now.
+
+    ``left`` marks the end of a membership ("left Acme"), ``ended`` that the subject itself is gone.
+    """
+
+    before: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
+    left: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One assertion: subject, predicate, complement, and how it is meant.
+
+    ``ceased`` marks a negation that says that it was true once ("no longer"); ``fresh`` a word
+    such as "now"; ``linked`` a copula; ``passive`` a participle behind it.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    subject: Tokens
+    predicate: str
+    complement: Tokens
+    mood: Mood
+    negative: bool
+    ceased: bool
+    fresh: bool
+    plural: bool
+    passive: bool
+    change: Change | None
+    subject_keys: frozenset[str]
+    subject_folds: frozenset[str]
+    complement_keys: frozenset[str]
+    keys: frozenset[str]
+
+    def span(self, tokens: Tokens) -> str:
+        """The text from the first to the last of ``tokens``; the whole clause for none."""
+        if not tokens:
+            return self.text
+        return self.text[min(t.start for t in tokens) : max(t.end for t in tokens)]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What `read` makes of a text. Depends on the text alone, so it can be kept by its hash."""
+
+    clauses: tuple[Clause, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words in order: equal for texts that differ in letter case or punctuation only."""
+        return tuple(word for clause in self.clauses for word in clause.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found: the words of its first and of its second clause; none for all."""
+
+    kind: EvidenceKind
+    first: Tokens
+    second: Tokens
+    confidence: float

@@ -1,0 +1,67 @@
+"""Text → words with their places, as written, in lower case, and without accents."""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+_WORD = re.compile(
+    r"""
+      \d{4}-\d{2}-\d{2}(?!\d)                               # 2025-06-30
+    | \d{1,2}/\d{1,2}/\d{4}(?!\d)                           # 30/06/2025
+    | \d{1,2}:\d{2}(?!\d)                                   # 16:00
+    | [$€£]?\d+(?:[.,]\d+)*[%€$£]?                          # $4,000  1.27  80%
+    | /?[^\W\d_]\w*(?:['’][^\W\d_]+|[-+/.@&\#]\w+)*[+\#]*   # don't  QX-4471  node.js  C++
+    | [:?¿]
+    """,
+    re.VERBOSE,
+)
+_CLAUSE_END = re.compile(
+    r"(?<=[.!?…;\n])\s+"
+    r"|[,;]?\s+(?:because|but|although|whereas|porque|pero|aunque|mientras|ya\s+que)\s+",
+    re.IGNORECASE,
+)
+_PUNCTUATION = frozenset(":?¿")
+_MARKS = {ord(mark): None for mark in "\u0300\u0301\u0302\u0303\u0308\u0327"}
+
+
+class Word(NamedTuple):
+    """A word as written (``raw``), in lower case, and folded: lower case without accents."""
+
+    raw: str
+    lower: str
+    fold: str
+    start: int
+    end: int
+
+    @property
+    def punctuation(self) -> bool:
+        """Whether this is one of the marks that mean something: a colon or a question mark."""
+        return self.raw in _PUNCTUATION
+
+
+def normalize(text: str) -> str:
+    """NFC, with lone surrogates replaced so that every library accepts the text."""
+    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())
+
+
+def split_clauses(text: str) -> list[str]:
+    """Sentences, and the parts around words that set two assertions against each other."""
+    return [part for part in _CLAUSE_END.split(text) if part and not part.isspace()]
+
+
+def split_words(clause: str) -> list[Word]:
+    """The words of a clause in order, possessive endings left out."""
+    words = []
+    for match in _WORD.finditer(clause):
+        raw = match.group()
+        lower = raw.upper().casefold().replace("’", "'").removesuffix("'s")
+        words.append(Word(raw, lower, fold(lower), match.start(), match.end()))
+    return words
+
+
+def fold(lower: str) -> str:
+    """Strip accents: ``reunión`` → ``reunion``; ``ñ`` becomes ``n`` as it is often typed."""
+    if lower.isascii():
+        return lower
+    decomposed = unicodedata.normalize("NFD", lower)
+    return unicodedata.normalize("NFC", decomposed.translate(_MARKS))
