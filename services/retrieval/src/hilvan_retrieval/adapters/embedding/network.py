@@ -56,11 +56,12 @@ class Network:
         """
         try:
             (output,) = self._session.run([self._output], self._feeds(windows))
+            rows = self._pool(output, windows)
         except Exception as error:  # onnxruntime's errors share no narrower base
             if len(windows) == 1:
                 raise SourceUnavailable("the embedding model failed") from error
             return np.concatenate([self.vectors([window]) for window in windows])
-        return unit_rows(self._pool(output, windows))
+        return unit_rows(rows)
 
     def _cut(self, owner: int, prefix: str, text: str) -> list[Window[Tokens]]:
         room = self._description.max_tokens - len(self._head) - len(self._tail)
@@ -120,6 +121,8 @@ class Network:
 
     def _pool(self, output: NDArray[np.floating], windows: Sequence[Window[Tokens]]) -> Matrix:
         rows = np.asarray(output, np.float32)
+        if len(rows) != len(windows):  # an export that folds the batch into the sequence
+            raise ValueError("the model gave another number of rows than it was given")
         if rows.ndim == 2:  # noqa: PLR2004 (rows of sentence vectors)
             return rows
         if self._description.pooling is Pooling.CLS:
