@@ -125,7 +125,7 @@ def _model(shape: Shape) -> onnx.ModelProto:
     axes = [shape.batch, "sequence"]
     names = ("input_ids", "attention_mask", *shape.extra_inputs)
     inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, axes) for n in names]
-    outputs = {
+    outputs: dict[str, list[int | str]] = {
         "last_hidden_state": [*axes, DIMENSIONS],
         "folded": [1, "all", DIMENSIONS],
         "dense_vecs": [shape.batch, DIMENSIONS],

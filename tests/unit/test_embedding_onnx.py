@@ -1,6 +1,9 @@
 """The local embedder, on every shape that exports come in."""
 
 import asyncio
+import os
+import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +112,19 @@ async def test_a_question_overtakes_an_import(tmp_path: Path) -> None:
     await embedder.embed_query("where?")
     assert not running.done()
     running.cancel()
+    await embedder.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a priority is the process's")
+async def test_an_import_gives_way(tmp_path: Path) -> None:
+    """The thread of the passages has a lower priority than that of the questions."""
+    embedder = OnnxEmbedder(write_model(tmp_path), description())
+    await asyncio.gather(embedder.embed_query("where?"), embedder.embed_passages(["here"]))
+    nice = {
+        thread.name.rpartition("_")[0]: os.getpriority(os.PRIO_PROCESS, thread.native_id or 0)
+        for thread in threading.enumerate()
+    }
+    assert nice["embed-passages"] > nice["embed-question"]
     await embedder.close()
 
 
