@@ -1,0 +1,297 @@
+"""What loads in a scope: one pure function, for the preview and for the real answer.
+
+    personal scope   pins and sets → memory
+    project scope    the project's pins and sets → personal pins and sets → personal memory
+
+Strict prefix: elements load while their tokens fit; the first that does not fit stops everything
+after it. A note loads once, at its first place. What is muted is skipped and not counted.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+
+from hilvan_curation.core.access import Vaults
+from hilvan_curation.model import (
+    CategoryNote,
+    IdentityBlock,
+    IdentityGroup,
+    Note,
+    Project,
+    SpaceKind,
+    SpaceSnapshot,
+)
+from hilvan_kit.auth import Principal
+
+PIN_TAG = "always-load"
+
+PERSONAL_TOKENS = 22_000
+PROJECT_TOKENS = 38_000
+MOST_ITEMS = 250
+"""The budget of a scope (spec, section 2.5)."""
+
+Count = Callable[[str], int]
+
+
+class ElementKind(StrEnum):
+    """What an element of a scope is."""
+
+    PIN = "pin"
+    SET_ITEM = "set_item"
+    MEMORY_CATEGORY = "memory_category"
+
+
+class Verdict(StrEnum):
+    """Whether an element is loaded, and why not."""
+
+    LOADED = "loaded"
+    OVER_BUDGET = "over_budget"
+    AFTER_CUT = "after_cut"
+    OVER_ITEM_LIMIT = "over_item_limit"
+    DUPLICATE = "duplicate"
+    MUTED = "muted"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element at its place; ``owner`` is a key such as ``project:p1``."""
+
+    kind: ElementKind
+    note_id: str
+    title: str
+    text: str
+    owner: str
+    space_id: str = ""
+    path: str = ""
+    token_count: int = 0
+    order: int = 0
+    verdict: Verdict = Verdict.LOADED
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSet:
+    """A named, ordered collection of references to notes."""
+
+    id: str
+    name: str
+    space_id: str
+    note_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeMarks:
+    """What people put into a scope besides tag pins, in order of creation.
+
+    ``order`` are ids of pinned notes and of sets, highest priority first; those that it does not
+    name come after it: pins, then sets.
+    """
+
+    loose_pins: tuple[str, ...] = ()
+    sets: tuple[ContextSet, ...] = ()
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The budget of one scope."""
+
+    tokens: int
+    items: int = MOST_ITEMS
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What loads in a scope, and what of it the assembler needs besides."""
+
+    elements: tuple[Element, ...]
+    token_count: int
+    budget: Budget
+    identity: tuple[IdentityBlock, ...]
+    muted: tuple[CategoryNote, ...] = field(default=())
+
+
+def resolve(
+    vaults: Vaults,
+    who: Principal,
+    project: Project | None,
+    marks: Mapping[str, ScopeMarks],
+    budget: Budget,
+    count: Count,
+    now: datetime,
+) -> Resolution:
+    """Resolve the scope of a project, or the personal one without.
+
+    ``marks`` are by scope: a project's id, and ``""`` for the personal scope.
+    """
+    chain: list[Element] = []
+    if project is not None:
+        chain += _marked(vaults, who, project.id, marks)
+    chain += _marked(vaults, who, "", marks)
+    chain += _memory(vaults, who)
+    muted = tuple(each for each in _categories(vaults, who, project) if is_muted(each, now))
+    silent = {(each.axis.value, each.owner_id, each.category) for each in muted}
+    elements, tokens = _load(chain, silent, budget, count)
+    return Resolution(elements, tokens, budget, _identity(vaults, who, project), muted)
+
+
+def is_muted(category: CategoryNote, now: datetime) -> bool:
+    """Whether the category is muted now: a mute may end by itself."""
+    return category.muted and (category.muted_until is None or now < category.muted_until)
+
+
+def owner_of(snapshot: SpaceSnapshot, note: Note) -> str:
+    """Whose a note is: its project's, else of a personal space the owner's, else the space's."""
+    if note.project_id:
+        return f"project:{note.project_id}"
+    if snapshot.space.kind is SpaceKind.PERSONAL:
+        return f"user:{snapshot.space.owner}"
+    return f"space:{snapshot.space.id}"
+
+
+def tag_pins(vaults: Vaults, who: Principal, scope: str) -> list[tuple[SpaceSnapshot, Note]]:
+    """Notes that their tag pins in a scope, by space and path.
+
+    A tag pins a note of a personal space for its user, and a note of a project in the project.
+    """
+    if scope:
+        found = vaults.project(who, scope)
+        if found is None:
+            return []
+        snapshot, project = found
+        return [
+            (snapshot, note)
+            for note in snapshot.notes
+            if note.project_id == project.id and PIN_TAG in note.tags
+        ]
+    return [
+        (snapshot, note)
+        for snapshot in vaults.personal(who)
+        for note in snapshot.notes
+        if PIN_TAG in note.tags and not note.project_id
+    ]
+
+
+def _marked(
+    vaults: Vaults, who: Principal, scope: str, marks: Mapping[str, ScopeMarks]
+) -> list[Element]:
+    """Pins and sets of one scope in their one order; a set moves as one group."""
+    mark = marks.get(scope, ScopeMarks())
+    groups: dict[str, list[Element]] = {}
+    for snapshot, note in tag_pins(vaults, who, scope):
+        groups[note.id] = [_pin(snapshot, note)]
+    for note_id in mark.loose_pins:
+        groups.setdefault(note_id, [_reference(vaults, who, note_id, ElementKind.PIN)])
+    for context_set in mark.sets:
+        groups[context_set.id] = [
+            _reference(vaults, who, note_id, ElementKind.SET_ITEM)
+            for note_id in context_set.note_ids
+        ]
+    rank = {each: place for place, each in enumerate(mark.order)}
+    # The sort is stable, so groups without a rank stay in order of creation.
+    names = sorted(groups, key=lambda name: rank.get(name, len(rank)))
+    return [element for name in names for element in groups[name]]
+
+
+def _pin(snapshot: SpaceSnapshot, note: Note) -> Element:
+    return Element(
+        kind=ElementKind.PIN,
+        note_id=note.id,
+        title=note.title,
+        text=note.body,
+        owner=owner_of(snapshot, note),
+        space_id=note.space_id,
+        path=note.path,
+    )
+
+
+def _reference(vaults: Vaults, who: Principal, note_id: str, kind: ElementKind) -> Element:
+    """A note by id; one that is gone or can't be read is missing, which is all that is told."""
+    found = vaults.note(who, note_id)
+    if found is None:
+        return Element(kind, note_id, "", "", "", verdict=Verdict.MISSING)
+    return replace(_pin(*found), kind=kind)
+
+
+def _memory(vaults: Vaults, who: Principal) -> Iterator[Element]:
+    """The caller's own categories that have a summary, by name."""
+    for snapshot in vaults.personal(who):
+        for each in sorted(snapshot.categories, key=lambda c: c.category):
+            if each.axis.value == "user" and each.summary:
+                yield Element(
+                    kind=ElementKind.MEMORY_CATEGORY,
+                    note_id=each.note_id,
+                    title=each.category,
+                    text=each.summary,
+                    owner=f"user:{each.owner_id}",
+                    space_id=snapshot.space.id,
+                )
+
+
+def _categories(vaults: Vaults, who: Principal, project: Project | None) -> Iterator[CategoryNote]:
+    """Categories on the axes of a scope: the caller's own, and the project's."""
+    for snapshot in vaults.readable(who):
+        for each in snapshot.categories:
+            own = each.axis.value == "user" and each.owner_id == who.user
+            if own or (project is not None and each.owner_id == project.id):
+                yield each
+
+
+def _identity(vaults: Vaults, who: Principal, project: Project | None) -> tuple[IdentityBlock, ...]:
+    """Blocks of the caller's personal spaces and of the project's space, in order.
+
+    By group, then by the block's own order; what the team says comes before what one person
+    adds, then by id.
+    """
+    groups = list(IdentityGroup)
+    ranked: list[tuple[tuple[int, int, int, str], IdentityBlock]] = []
+    for snapshot in vaults.readable(who):
+        personal = snapshot.space.kind is SpaceKind.PERSONAL
+        if personal or (project is not None and project.space_id == snapshot.space.id):
+            ranked += [
+                ((groups.index(block.group), block.order, int(personal), block.id), block)
+                for block in snapshot.identity
+            ]
+    return tuple(block for _, block in sorted(ranked, key=lambda pair: pair[0]))
+
+
+def _load(
+    chain: Iterable[Element],
+    silent: set[tuple[str, str, str]],
+    budget: Budget,
+    count: Count,
+) -> tuple[tuple[Element, ...], int]:
+    seen: set[str] = set()
+    placed: list[Element] = []
+    used = items = 0
+    cut: Verdict | None = None
+    for order, element in enumerate(chain, start=1):
+        axis, _, owner_id = element.owner.partition(":")
+        tokens = count(element.text) if element.text else 0
+        verdict = element.verdict
+        if (
+            element.kind is ElementKind.MEMORY_CATEGORY
+            and (axis, owner_id, element.title) in silent
+        ):
+            verdict = Verdict.MUTED
+        elif element.note_id in seen:
+            verdict = Verdict.DUPLICATE
+        elif verdict is Verdict.LOADED and cut is not None:
+            verdict = cut
+        elif verdict is Verdict.LOADED and items >= budget.items:
+            verdict = cut = Verdict.OVER_ITEM_LIMIT
+        elif verdict is Verdict.LOADED and used + tokens > budget.tokens:
+            verdict, cut = Verdict.OVER_BUDGET, Verdict.AFTER_CUT
+        if verdict is Verdict.LOADED:
+            used += tokens
+            items += 1
+        if verdict is not Verdict.MUTED:
+            seen.add(element.note_id)
+        placed.append(replace(element, token_count=tokens, order=order, verdict=verdict))
+    return tuple(placed), used
+
+
+def loaded(elements: Sequence[Element]) -> list[Element]:
+    """The elements that are loaded, in order."""
+    return [each for each in elements if each.verdict is Verdict.LOADED]
