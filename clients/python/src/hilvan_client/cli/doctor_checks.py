@@ -1,0 +1,144 @@
+"""What `hilvan doctor` looks at. Each check answers; none raises."""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hilvan_client.errors import HilvanError
+from hilvan_client.service_config import Service
+
+if TYPE_CHECKING:
+    from hilvan_client import Hilvan
+
+# Half a minute moves recency by 0.001 % of its half-life, but breaks tokens that just expired.
+_CLOCK_LIMIT = 30.0
+# An outbox works off some thousand writes a minute; more than this is falling behind.
+_PENDING_LIMIT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: whether it is fine, what was seen, and what to do where it is not."""
+
+    check: str
+    ok: bool
+    seen: str
+    advice: str = ""
+
+
+def versions() -> Finding:
+    """What runs here."""
+    packages = ("hilvan", "grpcio", "protobuf")
+    return Finding("versions", ok=True, seen=", ".join(f"{p} {_version(p)}" for p in packages))
+
+
+def health(service: Service, target: str) -> Finding:
+    """Whether a service is there and serves."""
+    from hilvan_client.health import UNREACHABLE, check
+
+    status = check(service, target)
+    advice = {
+        "SERVING": "",
+        UNREACHABLE: f"start it (`hilvan dev up`) or give --{service} its address",
+        "NOT_SERVING": "it waits for what it needs, or is stopping: see its log",
+    }.get(status, f"is it {service} that listens there?")
+    return Finding(f"{service} health", ok=not advice, seen=f"{status} at {target}", advice=advice)
+
+
+def contract(service: Service, target: str) -> Finding:
+    """Whether a server has the methods that this client knows, by reflection."""
+    name = f"{service} contract"
+    try:
+        theirs, ours = _server_methods(service, target), _own_methods(service)
+    except Exception as error:  # noqa: BLE001 - reflection may be off, or answer anything
+        return Finding(name, ok=True, seen=f"not compared: {type(error).__name__}")
+    missing, more = sorted(ours - theirs), sorted(theirs - ours)
+    if missing:
+        seen = f"the server lacks {', '.join(missing)}"
+        return Finding(name, ok=False, seen=seen, advice="update the server")
+    if more:
+        seen = f"the server also has {', '.join(more)}"
+        return Finding(name, ok=False, seen=seen, advice="update this client")
+    return Finding(name, ok=True, seen=f"{len(ours)} methods, the same on both sides")
+
+
+async def indexes(hilvan: "Hilvan") -> list[Finding]:
+    """What the indexes hold, and how far they are behind."""
+    from hilvan.common.v1.entry_pb2 import Source
+    from hilvan.common.v1.report_pb2 import PART_STATUS_OK, PartStatus
+    from hilvan.retrieval.v1.retrieval_service_pb2 import GetIndexStateRequest
+
+    try:
+        state = await hilvan.retrieval.GetIndexState(GetIndexStateRequest())
+    except HilvanError as error:
+        return [Finding("indexes", ok=False, seen=str(error), advice="see retrieval's log")]
+    findings = []
+    for index in state.indexes:
+        name = Source.Name(index.source).removeprefix("SOURCE_").lower()
+        status = PartStatus.Name(index.status).removeprefix("PART_STATUS_")
+        seen = (
+            f"{status}, {index.engine}, {index.document_count} documents,"
+            f" {index.pending_count} pending, {index.parked_count} parked"
+        )
+        advice = ""
+        if index.status != PART_STATUS_OK:
+            advice = f"check that {index.engine} runs and is not full"
+        elif index.parked_count:
+            advice = "writes failed again and again: retrieval's log names them"
+        elif index.pending_count > _PENDING_LIMIT:
+            advice = "it is behind: wait, or give it more power"
+        findings.append(Finding(f"{name} index", ok=not advice, seen=seen, advice=advice))
+    seen = f"{state.entry_count} entries; {state.embedding_model}, {state.embedding_dimensions}-d"
+    return [*findings, Finding("record", ok=True, seen=seen)]
+
+
+async def clock(hilvan: "Hilvan") -> Finding:
+    """How far the assembler's clock is from ours; its answer is exact to the second."""
+    from hilvan.assembler.v1 import assembler_service_pb2 as pb
+
+    request = pb.PreviewRequest(assemble=pb.AssembleRequest())
+    try:
+        answer = await hilvan.assembler.Preview(request)
+    except HilvanError as error:
+        return Finding("clock", ok=False, seen=str(error), advice="see the assembler's log")
+    behind = time.time() - answer.assemble.as_of_time.seconds
+    ok = abs(behind) <= _CLOCK_LIMIT
+    advice = "" if ok else "set both clocks by the network (NTP): times decide what holds"
+    return Finding("clock", ok=ok, seen=f"the server's differs by {behind:.0f} s", advice=advice)
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _own_methods(service: Service) -> set[str]:
+    from importlib import import_module
+
+    module = import_module(f"hilvan.{service}.v1.{service}_service_pb2")
+    return set(module.DESCRIPTOR.services_by_name[f"{service.capitalize()}Service"].methods_by_name)
+
+
+def _server_methods(service: Service, target: str) -> set[str]:
+    import grpc
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+    request = reflection_pb2.ServerReflectionRequest(file_containing_symbol=service.full_name)
+    with grpc.insecure_channel(target) as channel:
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        answer = next(iter(stub.ServerReflectionInfo(iter([request]), timeout=3)))
+    files = map(
+        FileDescriptorProto.FromString, answer.file_descriptor_response.file_descriptor_proto
+    )
+    return {
+        method.name
+        for file in files
+        for candidate in file.service
+        if f"{file.package}.{candidate.name}" == service.full_name
+        for method in candidate.method
+    }
