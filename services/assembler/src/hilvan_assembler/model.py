@@ -77,6 +77,30 @@ class Reason(StrEnum):
     AFTER_CUT = "after_cut"
     ALREADY_PINNED = "already_pinned"
     INACTIVE = "inactive"
+    MISSING = "missing"
+
+
+class EvidenceKind(StrEnum):
+    """What shows that two statements can't both hold now."""
+
+    POLARITY = "polarity"
+    CHANGED_VALUE = "changed_value"
+    CHANGED_NUMBER = "changed_number"
+    CHANGED_DATE = "changed_date"
+    STATE_CHANGE = "state_change"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A decision and its evidence: the two pieces of text that exclude each other.
+
+    ``confidence`` in 0..1 ranks the rules by how much they assume; it is no probability.
+    """
+
+    kind: EvidenceKind
+    older_span: str
+    newer_span: str
+    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +115,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entry that retrieval found. A signal that nobody stated is None."""
+    """An entry that retrieval found. A signal that nobody stated is None.
+
+    ``wire`` is its message, passed through to a caller that wants the whole entry.
+    """
 
     id: str
     layer: Layer
@@ -117,6 +144,7 @@ class Candidate:
     bm25: float | None = None
     keyword_rank: int | None = None
     muted: bool = False
+    wire: object = field(default=None, compare=False, repr=False)
 
     @property
     def note_id(self) -> str:
@@ -327,3 +355,97 @@ class Assembly:
     decisions: tuple[Decision, ...] = ()
     notices: tuple[Notice, ...] = ()
     no_relevant_memory: bool = False
+
+
+class PartStatus(StrEnum):
+    """What became of a part of the answer that is missing."""
+
+    TIMEOUT = "timeout"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Degradation:
+    """A part of the answer that is missing."""
+
+    part: str
+    status: PartStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, and the metadata that proves it to the other services."""
+
+    tenant: str
+    user: str
+    metadata: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRequest:
+    """What retrieval is asked. ``owners`` None is everything that the caller can reach."""
+
+    query: str
+    layers: tuple[Layer, ...]
+    owners: tuple[str, ...] | None
+    limit: int
+    as_of: datetime | None = None
+    sources: tuple[Source, ...] = tuple(Source)
+    include_muted: bool = False
+    pair_similarity_floor: float | None = None
+    require_all_sources: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalAnswer:
+    """What retrieval answered, what of it is missing, and seconds by stage."""
+
+    retrieved: Retrieved
+    degraded: tuple[Degradation, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a scope as curation resolved it; ``wire`` is its message, passed through."""
+
+    note_id: str
+    is_memory: bool
+    muted: bool
+    wire: object
+
+
+@dataclass(frozen=True, slots=True)
+class CurationAnswer:
+    """What curation answered of a scope."""
+
+    curated: Curated
+    elements: tuple[Element, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpening:
+    """An opened session; ``wire`` is curation's message, passed through."""
+
+    session_id: str
+    since: datetime | None
+    wire: object
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An entry of a project; ``wire`` is its message, passed through."""
+
+    category: str
+    owner: str
+    update_time: datetime
+    is_note: bool
+    wire: object
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """The caller's projects and a scope's categories, as messages passed through."""
+
+    projects: tuple[object, ...]
+    categories: tuple[tuple[str, bool, object], ...]

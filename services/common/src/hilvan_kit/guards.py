@@ -11,6 +11,8 @@ import structlog
 from prometheus_client import Counter, Histogram
 
 from hilvan_kit.auth import (
+    TENANT_KEY,
+    USER_KEY,
     Authenticator,
     AuthError,
     PermissionDenied,
@@ -34,7 +36,10 @@ SHED_RETRY_SECONDS = 0.2
 
 _OPEN_METHODS = ("/grpc.health.v1.Health/", "/grpc.reflection.")
 
+_FORWARDED = ("authorization", TENANT_KEY, USER_KEY)
+
 _principal: ContextVar[Principal] = ContextVar("principal")
+_credentials: ContextVar[tuple[tuple[str, str], ...]] = ContextVar("credentials")
 
 _log = structlog.get_logger()
 
@@ -64,6 +69,11 @@ class NotBuilt(Exception):
 def principal() -> Principal:
     """Who the running call acts for. LookupError outside of an authenticated call."""
     return _principal.get()
+
+
+def credentials() -> tuple[tuple[str, str], ...]:
+    """The running call's metadata that proves who it acts for, to send on to other services."""
+    return _credentials.get()
 
 
 def standard_guards(authenticator: Authenticator, table: ErrorTable) -> tuple[Guard, ...]:
@@ -138,6 +148,9 @@ def authenticate(authenticator: Authenticator) -> Guard:
         if not call.method.startswith(_OPEN_METHODS):
             who = authenticator.authenticate(call.metadata)
             _principal.set(who)
+            _credentials.set(
+                tuple((key, call.metadata[key]) for key in _FORWARDED if key in call.metadata)
+            )
             call.notes["tenant"] = who.tenant
         yield
 

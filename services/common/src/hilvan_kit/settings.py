@@ -60,9 +60,7 @@ class CredentialSettings(BaseSettings):
         """The kit's own form. Raises SettingsError when no mode is set."""
         if self.mode is None:
             raise SettingsError(
-                [
-                    "HILVAN_AUTH_MODE: is required; `development` on your own machine, or `credentials`"
-                ]
+                ["HILVAN_AUTH_MODE: is required: `development` (your own machine) or `credentials`"]
             )
         return AuthSettings(
             mode=self.mode,

@@ -1,10 +1,11 @@
 """Says why each candidate is in or out. Never looked at by what decides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hilvan_assembler.core.budget import Packed
-from hilvan_assembler.core.prune import order
+from hilvan_assembler.core.prune import Verdict, order
 from hilvan_assembler.core.ranking import Ranking, section_of
+from hilvan_assembler.core.recall import Bundle
 from hilvan_assembler.model import Curated, Decision, Layer, Notice, Options, Reason, Section
 
 
@@ -23,27 +24,36 @@ def decisions(
         for position, index in enumerate(indexes):
             reason = each.left_out.get(position, Reason.RENDERED)
             outcome[index] = (reason, each.tokens[position])
+    return (*told, *_candidate_decisions(ranking, outcome))
+
+
+def recall_decisions(ranking: Ranking, packed: Bundle) -> tuple[Decision, ...]:
+    """One decision for each candidate of a recall."""
+    outcome = {index: (Reason.RENDERED, tokens) for index, tokens in packed.passages}
+    return tuple(_candidate_decisions(ranking, outcome))
+
+
+def _candidate_decisions(
+    ranking: Ranking, outcome: Mapping[int, tuple[Reason, int]]
+) -> Iterator[Decision]:
     before = _layer_ranks(ranking, order(ranking.candidates, ranking.relevance))
     after = _layer_ranks(ranking, ranking.ranked)
     for index, candidate in enumerate(ranking.candidates):
-        verdict = ranking.verdicts.get(index)
         reason, tokens = outcome.get(index, (Reason.RENDERED, 0))
-        told.append(
-            Decision(
-                id=candidate.id,
-                section=section_of(candidate),
-                reason=verdict.reason if verdict else reason,
-                other_id=verdict.other_id if verdict else "",
-                detail=verdict.detail if verdict else "",
-                signals=ranking.signals[index],
-                score=ranking.scores[index],
-                rank_before=before[index],
-                rank_after=after.get(index),
-                token_count=tokens,
-                candidate=candidate,
-            )
+        verdict = ranking.verdicts.get(index, Verdict(reason))
+        yield Decision(
+            id=candidate.id,
+            section=section_of(candidate),
+            reason=verdict.reason,
+            other_id=verdict.other_id,
+            detail=verdict.detail,
+            signals=ranking.signals[index],
+            score=ranking.scores[index],
+            rank_before=before[index],
+            rank_after=after.get(index),
+            token_count=tokens,
+            candidate=candidate,
         )
-    return tuple(told)
 
 
 def _fixed(curated: Curated, packed: Mapping[Section, Packed], options: Options) -> list[Decision]:

@@ -6,7 +6,8 @@
 """
 
 from hilvan_assembler.core.evidence.judging import judge
-from hilvan_assembler.core.evidence.model import Conflict, EvidenceKind, Statement
+from hilvan_assembler.core.evidence.model import Statement
 from hilvan_assembler.core.evidence.reading import read
+from hilvan_assembler.model import Conflict, EvidenceKind
 
 __all__ = ["Conflict", "EvidenceKind", "Statement", "judge", "read"]

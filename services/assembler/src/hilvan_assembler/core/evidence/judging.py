@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from hilvan_assembler.core.evidence import changes, rules
-from hilvan_assembler.core.evidence.model import Clause, Conflict, Finding, Mood, Statement
+from hilvan_assembler.core.evidence.model import Clause, Finding, Mood, Statement
+from hilvan_assembler.model import Conflict
 
 Rule = Callable[[Clause, Clause], Finding | None]
 

@@ -3,28 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-
-class EvidenceKind(StrEnum):
-    """What shows that two statements can't both hold now."""
-
-    POLARITY = "polarity"
-    CHANGED_VALUE = "changed_value"
-    CHANGED_NUMBER = "changed_number"
-    CHANGED_DATE = "changed_date"
-    STATE_CHANGE = "state_change"
-
-
-@dataclass(frozen=True, slots=True)
-class Conflict:
-    """A decision and its evidence: the two pieces of text that exclude each other.
-
-    ``confidence`` in 0..1 ranks the rules by how much they assume; it is no probability.
-    """
-
-    kind: EvidenceKind
-    older_span: str
-    newer_span: str
-    confidence: float
+from hilvan_assembler.model import EvidenceKind
 
 
 class Mood(StrEnum):

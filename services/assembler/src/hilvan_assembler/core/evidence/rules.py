@@ -22,7 +22,8 @@ from hilvan_assembler.core.evidence.frames import (
     same_slot,
 )
 from hilvan_assembler.core.evidence.lexicon import SLOT_NOUNS
-from hilvan_assembler.core.evidence.model import Clause, EvidenceKind, Finding, Tokens
+from hilvan_assembler.core.evidence.model import Clause, Finding, Tokens
+from hilvan_assembler.model import EvidenceKind
 
 _MAX_DETAIL = 3
 """Words that one side may have beyond the other and still speak of the same."""

@@ -1,0 +1,215 @@
+"""`Retrieval` over gRPC."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from hilvan.common.v1 import entry_pb2, report_pb2
+from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
+from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
+from hilvan_assembler.adapters.calls import call
+from hilvan_assembler.errors import SourcesFailed
+from hilvan_assembler.model import (
+    Caller,
+    Candidate,
+    CandidateRequest,
+    Changed,
+    Degradation,
+    Layer,
+    ListReport,
+    Origin,
+    Pair,
+    PartStatus,
+    RetrievalAnswer,
+    Retrieved,
+    Source,
+)
+from hilvan_kit.deadlines import Deadline
+
+SERVICE = "retrieval"
+CHANGED_MOST = 1_000
+RECORD_SECONDS = 5.0
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_LAYERS = {
+    Layer.MEMORY: entry_pb2.LAYER_MEMORY,
+    Layer.EPISODE: entry_pb2.LAYER_EPISODE,
+    Layer.PROCEDURE: entry_pb2.LAYER_PROCEDURE,
+    Layer.NOTE: entry_pb2.LAYER_NOTE,
+}
+_LAYER_NAMES = {number: layer for layer, number in _LAYERS.items()}
+_SOURCES = {Source.VECTOR: entry_pb2.SOURCE_VECTOR, Source.KEYWORD: entry_pb2.SOURCE_KEYWORD}
+_SOURCE_NAMES = {number: source for source, number in _SOURCES.items()}
+_AXES = {
+    "user": entry_pb2.AXIS_USER,
+    "project": entry_pb2.AXIS_PROJECT,
+    "space": entry_pb2.AXIS_SPACE,
+}
+_AXIS_NAMES = {number: name for name, number in _AXES.items()}
+_LOST = {
+    report_pb2.PART_STATUS_TIMEOUT: PartStatus.TIMEOUT,
+    report_pb2.PART_STATUS_UNAVAILABLE: PartStatus.UNAVAILABLE,
+}
+
+
+class GrpcRetrieval:
+    """Asks retrieval, with the caller's own credential."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        """Take a channel over; `close` closes it."""
+        self._channel = channel
+        self._stub: Any = rpc.RetrievalServiceStub(channel)
+
+    async def candidates(
+        self, caller: Caller, request: CandidateRequest, deadline: Deadline
+    ) -> RetrievalAnswer:
+        """Candidates of both sources."""
+        message = pb.RetrieveCandidatesRequest(
+            query=request.query,
+            layers=[_LAYERS[each] for each in request.layers],
+            owners=[_owner(each) for each in request.owners or ()],
+            candidate_limit=request.limit,
+            as_of_time=_stamp(request.as_of),
+            sources=[_SOURCES[each] for each in request.sources],
+            include_muted=request.include_muted,
+            pair_similarity_floor=request.pair_similarity_floor,
+            require_all_sources=request.require_all_sources,
+        )
+        answer = await call(
+            SERVICE, self._stub.RetrieveCandidates, message, caller, deadline, _sources_failed
+        )
+        return RetrievalAnswer(
+            _retrieved(answer),
+            tuple(
+                Degradation(_SOURCE_NAMES[each.source].value, _LOST[each.status])
+                for each in answer.sources
+                if each.status in _LOST
+            ),
+            {each.stage: _seconds(each.elapsed_duration) for each in answer.timings},
+        )
+
+    async def changed(
+        self, caller: Caller, project_id: str, deadline: Deadline
+    ) -> Sequence[Changed]:
+        """The project's entries, newest update first."""
+        request = pb.ListEntriesRequest(
+            owners=[_owner(f"project:{project_id}")], page_size=CHANGED_MOST
+        )
+        answer = await call(SERVICE, self._stub.ListEntries, request, caller, deadline)
+        return [
+            Changed(
+                category=each.category,
+                owner=f"project:{project_id}",
+                update_time=_moment(each.update_time),
+                is_note=each.layer == entry_pb2.LAYER_NOTE,
+                wire=each,
+            )
+            for each in answer.entries
+        ]
+
+    async def record_accesses(self, caller: Caller, ids: Sequence[str]) -> None:
+        """Count that entries were loaded."""
+        request = pb.RecordAccessesRequest(ids=ids)
+        deadline = Deadline.after(RECORD_SECONDS)
+        await call(SERVICE, self._stub.RecordAccesses, request, caller, deadline)
+
+    async def close(self) -> None:
+        """Close the channel."""
+        await self._channel.close()
+
+
+def _sources_failed(error: grpc.aio.AioRpcError) -> Exception | None:
+    details = str(error.details() or "")
+    # The reason travels in ErrorInfo; its name there is part of the contract.
+    marked = any(
+        key == "grpc-status-details-bin" and b"ALL_SOURCES_FAILED" in bytes(value)
+        for key, value in error.trailing_metadata() or ()
+        if isinstance(value, bytes)
+    )
+    return SourcesFailed(details) if marked else None
+
+
+def _retrieved(answer: pb.RetrieveCandidatesResponse) -> Retrieved:
+    pairs = answer.similar_pairs
+    return Retrieved(
+        tuple(_candidate(each) for each in answer.candidates),
+        tuple(
+            Pair(*columns)
+            for columns in zip(pairs.left, pairs.right, pairs.similarity, strict=True)
+        ),
+        tuple(
+            ListReport(
+                _LAYER_NAMES[each.layer],
+                _SOURCE_NAMES[each.source],
+                each.hit_count,
+                each.exhausted,
+                each.last_score,
+            )
+            for each in answer.lists
+        ),
+    )
+
+
+def _candidate(message: pb.Candidate) -> Candidate:
+    entry = message.entry
+    return Candidate(
+        id=entry.id,
+        layer=_LAYER_NAMES[entry.layer],
+        owner=f"{_AXIS_NAMES[entry.owner.axis]}:{entry.owner.id}",
+        text=entry.text,
+        create_time=_moment(entry.create_time),
+        update_time=_moment(entry.update_time),
+        category=entry.category,
+        title=entry.title,
+        importance=entry.importance if entry.HasField("importance") else None,
+        confidence=entry.confidence if entry.HasField("confidence") else None,
+        access_count=entry.access_count,
+        topics=tuple(entry.topics),
+        outcome=entry.outcome,
+        steps=tuple(entry.steps),
+        tags=tuple(entry.tags),
+        origin=_origin(entry),
+        superseded_by=entry.superseded_by,
+        content_hash=entry.content_hash,
+        cosine=message.cosine if message.HasField("cosine") else None,
+        similarity=message.similarity if message.HasField("similarity") else None,
+        vector_rank=message.vector_rank if message.HasField("vector_rank") else None,
+        bm25=message.bm25 if message.HasField("bm25") else None,
+        keyword_rank=message.keyword_rank if message.HasField("keyword_rank") else None,
+        muted=message.muted,
+        wire=entry,
+    )
+
+
+def _origin(entry: entry_pb2.Entry) -> Origin:
+    if not entry.HasField("origin"):
+        return Origin()
+    origin = entry.origin
+    position = origin.position if origin.HasField("position") else None
+    return Origin(origin.kind, origin.uri, origin.thread, position)
+
+
+def _owner(key: str) -> entry_pb2.Owner:
+    axis, _, owner_id = key.partition(":")
+    return entry_pb2.Owner(axis=_AXES[axis], id=owner_id)
+
+
+def _moment(stamp: Timestamp) -> datetime:
+    return _EPOCH + timedelta(seconds=stamp.seconds, microseconds=stamp.nanos // 1000)
+
+
+def _stamp(time: datetime | None) -> Timestamp | None:
+    if time is None:
+        return None
+    stamp = Timestamp()
+    stamp.FromDatetime(time)
+    return stamp
+
+
+def _seconds(duration: Duration) -> float:
+    return float(duration.seconds) + float(duration.nanos) / 1e9
