@@ -5,6 +5,7 @@ wrapping is of the *handler*: a ``try`` around an interceptor's continuation wou
 because the continuation only looks the handler up.
 """
 
+import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -89,7 +90,12 @@ class Guarded(grpc.aio.ServerInterceptor):
     def _streaming(self, method: str, inner: Any) -> Any:
         async def handle(request: Any, context: Any) -> AsyncIterator[Any]:
             async with self._around(method, context):
-                async for response in inner(_checked(request), context):
+                answers = inner(_checked(request), context)
+                if inspect.isawaitable(answers):
+                    # A handler may write to the context itself, as health's Watch does.
+                    await answers
+                    return
+                async for response in answers:
                     yield response
 
         return handle

@@ -131,8 +131,9 @@ class EntryStore(Protocol):
     ) -> Answer:
         """Change the record in one transaction; when it returns, nothing of it can be lost.
 
-        ``decide`` is pure and gets the current entries of ``ids`` and of everything that they,
-        or entries they lead to, are superseded by; it may be called again. Each put gets the
+        ``decide`` is pure and gets the current entries of ``ids``, those that are superseded by
+        one of them, and everything that they, or entries they lead to, are superseded by; it may
+        be called again. Each put gets the
         next version of its entry. Each put and delete leaves a row in the outbox of every
         index. What ``decide`` raises leaves the record as it was. With a ``request`` the answer
         is kept for 24 hours, and the same request gives it again without deciding.

@@ -35,7 +35,7 @@ def upsert(entry: Entry, current: Mapping[str, Entry]) -> Change:
     """Create the entry or replace the one with its id."""
     _same_place(entry, current.get(entry.id))
     put = linked(entry, current, "entry.superseded_by")
-    return Change(Answer(STORED, put), puts=(put,))
+    return Change(Answer(STORED, put), puts=(put, *relinked({put.id: put}, current)))
 
 
 def update(
@@ -128,7 +128,8 @@ def import_batch(
             seen[new.id] = puts[new.id] = new
     answer = Answer(str(len(puts)))
     kept = {name: vector for name, vector in vectors.items() if name in puts}
-    return Change(answer, puts=tuple(puts.values()), vectors=kept), faults
+    written = (*puts.values(), *relinked(puts, current))
+    return Change(answer, puts=written, vectors=kept), faults
 
 
 def linked(entry: Entry, current: Mapping[str, Entry], field: str) -> Entry:
@@ -153,7 +154,25 @@ def linked(entry: Entry, current: Mapping[str, Entry], field: str) -> Entry:
             raise InvalidInput([Violation(field, "must not lead back to the entry itself")])
         visited.add(hop.id)
         hop = current.get(hop.superseded_by)
-    return replace(entry, supersede_time=target.valid_from or target.create_time)
+    return replace(entry, supersede_time=_link_time(target))
+
+
+def relinked(puts: Mapping[str, Entry], current: Mapping[str, Entry]) -> list[Entry]:
+    """Entries whose replacement has only now come, or come otherwise: their link is dated anew.
+
+    So it does not matter in which order an import brings two sides of a link.
+    """
+    return [
+        replace(old, supersede_time=time)
+        for old in current.values()
+        if old.superseded_by in puts and old.id not in puts
+        for time in [_link_time(puts[old.superseded_by])]
+        if old.supersede_time != time
+    ]
+
+
+def _link_time(replacement: Entry) -> datetime:
+    return replacement.valid_from or replacement.create_time
 
 
 def _existing(entry_id: str, etag: str, current: Mapping[str, Entry]) -> Entry:

@@ -84,11 +84,12 @@ class Collection:
         self._unsettled.add(points, now)
 
     def settle(self, now: float) -> None:
-        """When it is time: index new points for faster search, and write everything to disk."""
+        """When it is time: write everything to disk, and index new points for faster search."""
         if self._unsettled.due(now):
             self._unsettled = Unsettled()
-            self.shard.optimize()
-            self.shard.flush()
+            self.shard.flush()  # or a kill during the next line would leave a long log to replay
+            if self.shard.optimize():
+                self.shard.flush()
 
 
 class Store:

@@ -69,7 +69,7 @@ class SqlEntryStore:
                 kept = await self._kept_answer(connection, tenant, request)
                 if kept is not None:
                     return kept
-            current = await _with_chain(connection, tenant, ids)
+            current = await _with_links(connection, tenant, ids)
             change = decide(current)
             puts = [
                 replace(entry, version=_version(current, entry.id) + 1) for entry in change.puts
@@ -253,11 +253,15 @@ async def _load(connection: AsyncConnection, tenant: str, ids: Iterable[str]) ->
     return {each.entry.id: each.entry for each in stored.values()}
 
 
-async def _with_chain(
+async def _with_links(
     connection: AsyncConnection, tenant: str, ids: Sequence[str]
 ) -> dict[str, Entry]:
-    """The entries of ``ids`` and those that replaced them, link by link."""
-    known: dict[str, Entry] = {}
+    """The entries of ``ids``, those that they replaced, and those that replaced them, by links."""
+    linked = select(*codec.ENTRY_COLUMNS).where(
+        entries.c.tenant == tenant, entries.c.superseded_by.in_(ids)
+    )
+    replaced = [codec.row_entry(row) for row in await connection.execute(linked)]
+    known: dict[str, Entry] = {each.id: each for each in replaced}
     wanted = set(ids)
     for _ in range(CHAIN_LIMIT):
         fresh = await _load(connection, tenant, wanted)

@@ -54,6 +54,7 @@ entries = Table(
     UniqueConstraint("tenant", "id"),
     Index("entries_by_update", "tenant", "update_us", "id"),
     Index("entries_by_owner", "tenant", "owner", "layer"),
+    Index("entries_by_link", "tenant", "superseded_by"),
     sqlite_with_rowid=False,
 )
 
