@@ -13,7 +13,7 @@ _IPV4 = re.compile(r"([0-9.]+)(:[0-9]{1,5})?")
 
 
 class DevelopmentAuthenticator:
-    """Everybody is one service; metadata may name another tenant or user, to try isolation."""
+    """Everybody is one service, or the member whom the metadata names, to try isolation."""
 
     def __init__(self, tenant: str = "dev", user: str = "dev") -> None:
         """Fix whom calls act for that name nobody; ValueError for malformed ids."""
