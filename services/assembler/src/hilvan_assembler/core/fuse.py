@@ -25,8 +25,8 @@ from hilvan_assembler.model import (
     Source,
 )
 
-UNRELATED = 0.4
-"""Where unrelated texts lie on the calibrated scale (docs/decisions/embedding.md)."""
+UNRELATED = 0.3
+"""Where a passage that has nothing to do with a query lies on the calibrated scale."""
 
 _ZERO = {Source.VECTOR: UNRELATED, Source.KEYWORD: 0.0}
 

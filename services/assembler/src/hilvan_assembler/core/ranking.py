@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from hilvan_assembler.core import fuse
 from hilvan_assembler.core.prune import Pruned, Verdict, order, prune
 from hilvan_assembler.core.score import score, signals
+from hilvan_assembler.core.sequence import supported
 from hilvan_assembler.model import (
     Candidate,
     Curated,
+    Fusion,
     Layer,
     Options,
     Reason,
@@ -46,10 +48,16 @@ class Ranking:
     ranked: list[int] = field(default_factory=list)
 
 
+def relevance_of(retrieved: Retrieved, fusion: Fusion) -> list[float]:
+    """The relevance of each candidate: fused, with what its sequence adds."""
+    candidates = retrieved.candidates
+    return supported(candidates, fuse.fuse(candidates, retrieved.lists, fusion))
+
+
 def rank(retrieved: Retrieved, curated: Curated, options: Options, judge: ConflictJudge) -> Ranking:
     """Fuse, prune and score."""
     candidates = retrieved.candidates
-    relevance = fuse.fuse(candidates, retrieved.lists, options.fusion)
+    relevance = relevance_of(retrieved, options.fusion)
     excluded = _excluded(candidates, curated, options)
     pruned = _pruned(retrieved, relevance, excluded, judge)
     values = [signals(c, r, options) for c, r in zip(candidates, relevance, strict=True)]

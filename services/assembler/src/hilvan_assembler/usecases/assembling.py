@@ -9,9 +9,8 @@ from typing import TypeVar
 import structlog
 
 from hilvan_assembler.core import explain, pipeline
-from hilvan_assembler.core.fuse import fuse
 from hilvan_assembler.core.prune import CONFLICT_FROM, order
-from hilvan_assembler.core.ranking import Ranking, rank
+from hilvan_assembler.core.ranking import Ranking, rank, relevance_of
 from hilvan_assembler.core.recall import Bundle, bundle
 from hilvan_assembler.errors import AssemblerError, ServiceError, ServiceTimeout, SourcesFailed
 from hilvan_assembler.model import (
@@ -168,7 +167,7 @@ class Assembler:
         timings: dict[str, float] = {}
         answer = await self._retrieve_or_fail(caller, request, deadline, timings)
         candidates = answer.retrieved.candidates
-        relevance = fuse(candidates, answer.retrieved.lists, fusion)
+        relevance = relevance_of(answer.retrieved, fusion)
         hits = [
             (candidates[index], relevance[index])
             for index in order(candidates, relevance)
