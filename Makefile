@@ -7,6 +7,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 CACHE  := .cache
+N      ?= 10000
+DATA   ?=
 MODEL  := $(CACHE)/models/multilingual-e5-small
 PROTOS := $(shell find proto -name '*.proto')
 STUBS  := gen/.stamp
@@ -55,6 +57,15 @@ format: install ## Format sources and protos
 
 test: install model ## Run every test
 	HILVAN_TEST_E5_DIR=$(abspath $(MODEL)) $(BIN)/pytest $(ARGS)
+
+demo: install model ## The main job, end to end, on the sample team
+	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) $(BIN)/python tools/demo.py
+
+bench-quality: install model ## Evidence recall on a LoCoMo file: DATA=path
+	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) $(BIN)/python tests/load/bench_quality.py "$(DATA)"
+
+bench-latency: install model ## Assemble under load: N=entries (default 10000)
+	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) $(BIN)/python tests/load/bench_latency.py --entries $(N)
 
 coverage: install model ## Branch coverage of every core/, which must be whole
 	HILVAN_TEST_E5_DIR=$(abspath $(MODEL)) $(BIN)/pytest tests/unit tests/contract tests/golden tests/rpc \
