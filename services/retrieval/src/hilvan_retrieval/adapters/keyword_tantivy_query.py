@@ -150,12 +150,11 @@ def _range(field_name: str, since: int | None = None, until: int | None = None) 
 
 def _best(searcher: Searcher, query: Query, limit: int) -> list[Hit]:
     """Fetch past the limit until no tie straddles it, because tantivy orders ties by address."""
-    most = searcher.num_docs
     asked = limit + _TIE_MARGIN
-    found = searcher.search(query, min(asked, most), count=False).hits
+    found = searcher.search(query, asked, count=False).hits
     while len(found) == asked and found[-1][0] == found[limit - 1][0]:
         asked *= 4
-        found = searcher.search(query, min(asked, most), count=False).hits
+        found = searcher.search(query, asked, count=False).hits
     addresses = [address for _, address in found]
     # Two columns of numbers read faster than stored documents, and order as the uid's text does.
     highs, lows = (
