@@ -210,6 +210,21 @@ async def test_the_engine_dies_with_its_parent_in_the_midst_of_a_call(folder: Pa
     await until(lambda: not lives(pid))
 
 
+async def test_a_closed_pipe_is_an_orderly_stop(folder: Path) -> None:
+    """The engine writes everything and ends by itself when its standard input ends."""
+    engine = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "hilvan_retrieval.adapters.qdrant_edge", "--with-parent"),
+        *("--path", str(folder / "data"), "--address", f"unix:{folder}/engine.sock"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert engine.stdin is not None
+    assert engine.stdout is not None
+    assert await engine.stdout.readline() == b"serving\n"
+    engine.stdin.close()
+    assert await engine.wait() == 0
+
+
 async def test_close_ends_the_process_and_removes_its_socket(folder: Path) -> None:
     """Nothing is left of a closed engine; closing twice is fine."""
     engine = await EdgeProcess.start(folder)

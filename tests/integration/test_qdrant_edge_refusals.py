@@ -7,7 +7,7 @@ from pathlib import Path
 import grpc
 import numpy as np
 import pytest
-from index_documents import document, only
+from index_documents import document, no_owner, only
 from vector_engines import engine_folder
 
 from hilvan_retrieval.adapters.qdrant import QdrantIndex
@@ -192,3 +192,13 @@ async def test_what_is_not_served_is_refused_in_words(
             await method(request)
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
         assert named in str(caught.value.details())
+
+
+async def test_a_query_that_matches_nothing_asks_nobody() -> None:
+    """Without owners or with a limit of 0 the answer is empty, even when no engine is there."""
+    index = QdrantIndex.connect("unix:/nowhere/engine.sock", DIMENSIONS)
+    queries = [VectorQuery(no_owner(), EAST, 5), VectorQuery(only(), EAST, 0)]
+    assert await index.search(queries) == [[], []]
+    with pytest.raises(SourceUnavailable):
+        await everything(index)
+    await index.close()

@@ -42,12 +42,11 @@ class Codec:
         payload = {
             "tenant": _text(document.tenant),
             "scope": _text(term(document.tenant, document.layer, document.owner)),
+            "category": _text(document.category),
             "topic": _text(term(document.owner, document.category)),
             "live_from": qdrant.Value(integer_value=document.live_from_ms),
             "live_until": qdrant.Value(integer_value=document.live_until_ms),
         }
-        if document.category:  # no filter asks for the absence of these two
-            payload["category"] = _text(document.category)
         if document.tags:
             tags = qdrant.ListValue(values=[_text(tag) for tag in document.tags])
             payload["tags"] = qdrant.Value(list_value=tags)

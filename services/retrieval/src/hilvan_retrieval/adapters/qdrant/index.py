@@ -166,7 +166,7 @@ class QdrantIndex:
 
     async def upsert(self, documents: Sequence[IndexDocument]) -> None:
         """Write in batches, each durable before the next; ValueError for what can't be a point."""
-        points = [self._codec.point(d) for d in {d.uid: d for d in documents}.values()]
+        points = [self._codec.point(document) for document in documents]
         for start in range(0, len(points), _BATCH):
             request = qdrant.UpsertPoints(
                 collection_name=self._collection, wait=True, points=points[start : start + _BATCH]

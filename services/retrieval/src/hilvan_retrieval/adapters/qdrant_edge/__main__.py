@@ -43,7 +43,7 @@ async def _serve(path: Path, address: str, with_parent: bool) -> int:  # noqa: F
     if with_parent:
         loop.add_reader(sys.stdin.fileno(), _stop_at_end, loop, stop)
     try:
-        store = await _open(path)
+        store = await open_store(path, _OPEN_FOR_S)
     except Exception as error:  # noqa: BLE001 - the engine raises nothing narrower
         _report(f"failed {error}")
         return 1
@@ -60,13 +60,17 @@ async def _serve(path: Path, address: str, with_parent: bool) -> int:  # noqa: F
     return 0
 
 
-async def _open(path: Path) -> Store:
-    deadline = time.monotonic() + _OPEN_FOR_S
+async def open_store(path: Path, patience: float) -> Store:
+    """Open a folder, which a process that was just killed may hold for some moments yet.
+
+    Raises `FolderInUse` when it is not free within ``patience`` seconds.
+    """
+    deadline = time.monotonic() + patience
     while True:
         try:
             return Store(path)
         except FolderInUse:
-            if time.monotonic() > deadline:
+            if time.monotonic() >= deadline:
                 raise
         await asyncio.sleep(_TICK_S)
 

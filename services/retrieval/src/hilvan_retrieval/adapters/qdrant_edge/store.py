@@ -76,7 +76,7 @@ class Collection:
         self.vectors: dict[str, dict[str, Any]] = json.loads(
             (folder / "edge_config.json").read_text()
         )["vectors"]
-        self._unsettled = Unsettled()
+        self._unsettled = Unsettled(points=1)  # a kill may have come before the indexing
 
     def update(self, operation: engine.UpdateOperation, points: int, now: float) -> None:
         """Apply a write: in the write-ahead log and seen by every search when it returns."""

@@ -79,8 +79,8 @@ def query(request: qdrant.QueryPoints) -> engine.QueryRequest:
 def answers(results: Sequence[Sequence[engine.ScoredPoint]], seconds: float) -> bytes:
     """Encode what the engine found for each query, as the bytes of a `QueryBatchResponse`.
 
-    Made for three hundred hits a call: 1.4 µs each, where reading ``hit.id`` (a `UUID`), its text
-    and a message for each take 6.
+    Made for three hundred hits a call: 1.6 µs each, where reading ``hit.id`` (a `UUID`), its text
+    and a message for each take 3.5.
     """
     response = qdrant.QueryBatchResponse(time=seconds)
     for hits in results:
