@@ -182,26 +182,31 @@ asyncio.run(main())
 """
 
 
+async def started_parent(folder: Path) -> asyncio.subprocess.Process:
+    """Start a program that starts an engine; what it leaves when it is killed is in the folder."""
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", PARENT, str(folder / "data")),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(folder)},
+    )
+
+
 async def test_the_engine_dies_with_its_parent_and_the_folder_is_free(folder: Path) -> None:
     """After kill -9 of the parent the engine is gone, and a new parent starts at once."""
     for _ in range(2):
-        parent = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", PARENT, str(folder)), stdout=asyncio.subprocess.PIPE
-        )
+        parent = await started_parent(folder)
         assert parent.stdout is not None
         pid = int(await parent.stdout.readline())
         parent.kill()
         await parent.wait()
-        engine = await EdgeProcess.start(folder)
+        engine = await EdgeProcess.start(folder / "data")
         assert not lives(pid)
         await engine.close()
 
 
 async def test_the_engine_dies_with_its_parent_in_the_midst_of_a_call(folder: Path) -> None:
     """An engine that is stopped, and so reads no pipe and no signal, dies with its parent too."""
-    parent = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", PARENT, str(folder)), stdout=asyncio.subprocess.PIPE
-    )
+    parent = await started_parent(folder)
     assert parent.stdout is not None
     pid = int(await parent.stdout.readline())
     os.kill(pid, signal.SIGSTOP)
