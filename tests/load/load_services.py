@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ class Running:
 
     def connect(
         self, *, timeout: float, tenant: str | None = None, user: str | None = None
-    ) -> Hilvan:
+    ) -> AbstractAsyncContextManager[Hilvan]:
         """A client of the three services, to be entered."""
         return Hilvan.connect(
             retrieval=self.targets["retrieval"],

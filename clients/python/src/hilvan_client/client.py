@@ -1,6 +1,6 @@
 """The client: three typed stubs over channels that balance, watch health and retry."""
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,8 +12,7 @@ from hilvan.curation.v1 import curation_service_pb2_grpc
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc
 from hilvan_client import import_stream
 from hilvan_client.calls import CallingChannel, Metadata
-from hilvan_client.import_stream import ImportProgress, ImportSummary
-from hilvan_client.importers.items import ImportItem
+from hilvan_client.import_stream import ImportProgress, ImportSummary, Records
 from hilvan_client.service_config import Service, load
 
 if TYPE_CHECKING:
@@ -101,7 +100,7 @@ class Hilvan:
 
     async def import_entries(
         self,
-        records: AsyncIterable[ImportItem] | Iterable[ImportItem],
+        records: Records,
         batch_size: int = 200,
         window: int = 4,
         on_progress: Callable[[ImportProgress], None] | None = None,

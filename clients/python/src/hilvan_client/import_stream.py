@@ -15,6 +15,11 @@ from hilvan_client.importers.items import Fault, ImportItem
 if TYPE_CHECKING:
     from hilvan.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceAsyncStub
 
+Record = ImportItem | pb.ImportRecord
+"""What can be imported: an entry, one with a vector of its own, or a fault to be reported."""
+
+Records = AsyncIterable[Record] | Iterable[Record]
+
 # gRPC servers refuse messages above 4 MiB unless told otherwise.
 BATCH_BYTES = 3 * 1024 * 1024
 # Each stream ends after this many seconds, and the next one goes on where it ended.
@@ -80,7 +85,7 @@ class _Import:
 
 async def import_entries(
     retrieval: "RetrievalServiceAsyncStub",
-    records: AsyncIterable[ImportItem] | Iterable[ImportItem],
+    records: Records,
     *,
     batch_size: int = 200,
     window: int = 4,
@@ -171,7 +176,7 @@ def _pause(error: HilvanError, delay: float) -> float:
 
 
 async def _batches(
-    records: AsyncIterable[ImportItem] | Iterable[ImportItem],
+    records: Records,
     batch_size: int,
     faults: list[Fault],
     *,
@@ -183,7 +188,7 @@ async def _batches(
         if isinstance(item, Fault):
             faults.append(item)
             continue
-        record = pb.ImportRecord(entry=item)
+        record = item if isinstance(item, pb.ImportRecord) else pb.ImportRecord(entry=item)
         weight = record.ByteSize()
         if batch and (len(batch) == batch_size or size + weight > BATCH_BYTES):
             yield pb.ImportEntriesRequest(batch=number, records=batch, wait=wait)
@@ -195,8 +200,8 @@ async def _batches(
 
 
 async def _each(
-    records: AsyncIterable[ImportItem] | Iterable[ImportItem],
-) -> AsyncIterator[ImportItem]:
+    records: Records,
+) -> AsyncIterator[Record]:
     if isinstance(records, AsyncIterable):
         async for item in records:
             yield item
