@@ -94,8 +94,8 @@ def records(
     weights = [weight for _, weight in LAYERS]
     for number in range(count):
         topic = rng.randrange(len(sentences))
-        step = noise.standard_normal(vectors.shape[1]).astype(np.float32)
-        moved: NDArray[np.float32] = vectors[topic] + NOISE * step / np.linalg.norm(step)
+        step = noise.standard_normal(vectors.shape[1])
+        moved = np.asarray(vectors[topic] + NOISE * step / np.linalg.norm(step))
         vector = moved / np.linalg.norm(moved)
         layer = rng.choices(kinds, weights)[0]
         yield pb.ImportRecord(

@@ -1,0 +1,67 @@
+"""The whole product as three processes, for tests of its stories."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hilvan.retrieval.v1 import retrieval_service_pb2 as retrieval_pb
+from hilvan_client import Hilvan
+
+ROOT = Path(__file__).resolve().parents[1]
+TEAM = ROOT / "examples" / "team"
+HILVAN = Path(sys.executable).parent / "hilvan"
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Three running services, in a home of their own."""
+
+    home: Path
+
+    @property
+    def processes(self) -> dict[str, dict[str, object]]:
+        """Address and pid by service."""
+        state: dict[str, dict[str, object]] = json.loads((self.home / "dev.json").read_text())
+        return state
+
+    @asynccontextmanager
+    async def client(
+        self, *, user: str | None = None, tenant: str | None = None, seconds: float = 20
+    ) -> AsyncIterator[Hilvan]:
+        """A client that acts for a user, or as the development service without one."""
+        targets = {name: str(each["address"]) for name, each in self.processes.items()}
+        async with Hilvan.connect(
+            retrieval=targets["retrieval"],
+            curation=targets["curation"],
+            assembler=targets["assembler"],
+            user=user,
+            tenant=tenant,
+            timeout=seconds,
+        ) as hilvan:
+            yield hilvan
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """One `hilvan` command in this home."""
+        return subprocess.run(
+            [str(HILVAN), *words],
+            env=os.environ | {"HILVAN_HOME": str(self.home)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    async def settle(self) -> None:
+        """Wait until both indexes have everything that was written."""
+        async with self.client() as hilvan, asyncio.timeout(90):
+            while True:
+                state = await hilvan.retrieval.GetIndexState(retrieval_pb.GetIndexStateRequest())
+                if not sum(index.pending_count for index in state.indexes):
+                    return
+                await asyncio.sleep(0.1)
