@@ -12,7 +12,7 @@ CurationError
 ├── CategoryNotFound        the axis has no category note of that name
 ├── SessionNotFound         no such session of the caller
 ├── NotPinnable             a tag can't pin this note
-├── WriteRefused            the caller reads the space and may not write it
+├── WriteRefused            the caller may not write the space, or not take vaults in
 ├── VaultRefused            the folder is no vault that this server may take in
 ├── MetadataRequired        the call needs the metadata database, and there is none
 ├── MetadataUnavailable     the metadata database does not answer
@@ -99,7 +99,7 @@ class NotPinnable(CurationError):
 
 
 class WriteRefused(CurationError):
-    """The caller reads the space and may not write it."""
+    """The caller reads the space and may not write it, or may not take vaults in."""
 
 
 class VaultRefused(CurationError):

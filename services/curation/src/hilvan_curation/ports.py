@@ -90,15 +90,22 @@ class MetadataStore(Protocol):
         """Replace a space's members. Raises MetadataRequired where none are kept."""
 
     async def open_session(self, session: Session, marks: Mapping[str, NoteMark]) -> None:
-        """Keep an open session with what it saw; a store that keeps nothing does nothing."""
+        """Keep an open session with what it saw; a store that keeps nothing does nothing.
+
+        Of a user's sessions of a scope that nobody acknowledged, at least the last 20 are kept.
+        """
 
     async def last_acknowledged(
         self, tenant: str, user: str, scope: str
     ) -> tuple[datetime, dict[str, NoteMark]] | None:
-        """When the user's last acknowledged session of the scope began, and what it saw."""
+        """When the user's last acknowledged session of the scope began, and what it saw.
+
+        The last is the one that began last, in whatever order they were acknowledged. None:
+        there was none.
+        """
 
     async def acknowledge(self, tenant: str, user: str, session_id: str) -> None:
-        """Mark a session of the user as acknowledged.
+        """Mark a session of the user as acknowledged; once more changes nothing.
 
         Raises:
             SessionNotFound: the user has no such session.

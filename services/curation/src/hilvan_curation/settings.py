@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import SettingsConfigDict
 
 from hilvan_kit.settings import ServerSettings
@@ -42,6 +42,15 @@ class CurationSettings(ServerSettings):
         default=None, description="Folder of further tokenizers, <name>.json each."
     )
 
+    @field_validator("vaults")
+    @classmethod
+    def _check_vaults(cls, value: str) -> str:
+        for each in filter(None, value.split(os.pathsep)):
+            tenant, _, folder = each.partition("=")
+            if not tenant or not folder:
+                raise ValueError(f"{each!r} is not tenant=folder")
+        return value
+
     @property
     def roots(self) -> list[Path]:
         """The vault roots as folders."""
@@ -51,8 +60,7 @@ class CurationSettings(ServerSettings):
     def fixed_vaults(self) -> dict[str, tuple[Path, ...]]:
         """The vaults by tenant, for metadata `none`."""
         found: dict[str, tuple[Path, ...]] = {}
-        for each in self.vaults.split(os.pathsep):
+        for each in filter(None, self.vaults.split(os.pathsep)):
             tenant, _, folder = each.partition("=")
-            if folder:
-                found[tenant] = (*found.get(tenant, ()), Path(folder))
+            found[tenant] = (*found.get(tenant, ()), Path(folder))
         return found

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import grpc
+import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from hilvan.common.v1 import entry_pb2
@@ -16,7 +17,10 @@ from hilvan_curation.model import NoteEntry, SpacePolicy
 from hilvan_kit.auth import TENANT_KEY
 
 PAGE = 1_000
+OWNERS_MOST = 100
 CALL_SECONDS = 10.0
+
+_log = structlog.get_logger()
 
 _AXES = {
     "user": entry_pb2.AXIS_USER,
@@ -63,20 +67,25 @@ class GrpcRetrieval:
     async def note_entries(self, tenant: str, owners: Sequence[str]) -> dict[str, str]:
         """Fingerprints of the passages in the store, page by page."""
         found: dict[str, str] = {}
-        request = pb.ListEntriesRequest(
-            owners=[_owner(each) for each in owners],
-            layers=[entry_pb2.LAYER_NOTE],
-            page_size=PAGE,
-        )
-        while True:
-            page = await self._call(tenant, self._stub.ListEntries, request)
-            found |= {each.id: _entry(each).fingerprint for each in page.entries}
-            if not page.next_page_token:
-                return found
-            request.page_token = page.next_page_token
+        for start in range(0, len(owners), OWNERS_MOST):
+            request = pb.ListEntriesRequest(
+                owners=[_owner(each) for each in owners[start : start + OWNERS_MOST]],
+                layers=[entry_pb2.LAYER_NOTE],
+                page_size=PAGE,
+            )
+            more = True
+            while more:
+                page = await self._call(tenant, self._stub.ListEntries, request)
+                found |= {each.id: _entry(each).fingerprint for each in page.entries}
+                request.page_token = page.next_page_token
+                more = bool(page.next_page_token)
+        return found
 
     async def put_notes(self, tenant: str, entries: Sequence[NoteEntry]) -> None:
-        """Store passages by the import, which may be repeated."""
+        """Store passages by the import, which may be repeated.
+
+        One that retrieval refuses is logged and not tried again: it would be refused again.
+        """
         request = pb.ImportEntriesRequest(
             batch=1, records=[pb.ImportRecord(entry=_message(each)) for each in entries]
         )
@@ -88,8 +97,15 @@ class GrpcRetrieval:
             call = self._stub.ImportEntries(
                 once(), timeout=CALL_SECONDS, metadata=self._metadata(tenant)
             )
-            async for _ in call:
-                pass
+            async for answer in call:
+                for fault in answer.faults:
+                    _log.warning(
+                        "passage refused",
+                        tenant=tenant,
+                        entry_id=fault.id,
+                        field=fault.field,
+                        fault=fault.description,
+                    )
 
     async def delete_notes(self, tenant: str, ids: Sequence[str]) -> None:
         """Forget passages."""

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from hilvan_curation.core.access import Vaults
+from hilvan_curation.core.access import Found, Vaults
 from hilvan_curation.model import (
+    Axis,
     CategoryNote,
     IdentityBlock,
     IdentityGroup,
@@ -23,8 +24,6 @@ from hilvan_curation.model import (
     SpaceSnapshot,
 )
 from hilvan_kit.auth import Principal
-
-PIN_TAG = "always-load"
 
 PERSONAL_TOKENS = 22_000
 PROJECT_TOKENS = 38_000
@@ -131,7 +130,7 @@ def resolve(
     chain += _marked(vaults, who, "", marks)
     chain += _memory(vaults, who)
     muted = tuple(each for each in _categories(vaults, who, project) if is_muted(each, now))
-    silent = {(each.axis.value, each.owner_id, each.category) for each in muted}
+    silent = {(f"{each.axis.value}:{each.owner_id}", each.category) for each in muted}
     elements, tokens = _load(chain, silent, budget, count)
     return Resolution(elements, tokens, budget, _identity(vaults, who, project), muted)
 
@@ -150,27 +149,17 @@ def owner_of(snapshot: SpaceSnapshot, note: Note) -> str:
     return f"space:{snapshot.space.id}"
 
 
-def tag_pins(vaults: Vaults, who: Principal, scope: str) -> list[tuple[SpaceSnapshot, Note]]:
+def tag_pins(vaults: Vaults, who: Principal, scope: str) -> Sequence[Found]:
     """Notes that their tag pins in a scope, by space and path.
 
-    A tag pins a note of a personal space for its user, and a note of a project in the project.
+    A tag pins a note of a project in the project, and any other note of a personal space for
+    its user.
     """
     if scope:
         found = vaults.project(who, scope)
-        if found is None:
-            return []
-        snapshot, project = found
-        return [
-            (snapshot, note)
-            for note in snapshot.notes
-            if note.project_id == project.id and PIN_TAG in note.tags
-        ]
-    return [
-        (snapshot, note)
-        for snapshot in vaults.personal(who)
-        for note in snapshot.notes
-        if PIN_TAG in note.tags and not note.project_id
-    ]
+        return vaults.tagged(found[0].space.id, scope) if found else ()
+    own = vaults.personal(who)
+    return [each for snapshot in own for each in vaults.tagged(snapshot.space.id, "")]
 
 
 def _marked(
@@ -178,25 +167,22 @@ def _marked(
 ) -> list[Element]:
     """Pins and sets of one scope in their one order; a set moves as one group."""
     mark = marks.get(scope, ScopeMarks())
-    groups: dict[str, list[Element]] = {}
-    for snapshot, note in tag_pins(vaults, who, scope):
-        groups[note.id] = [_pin(snapshot, note)]
+    pins = {found[1].id: _element(*found) for found in tag_pins(vaults, who, scope)}
     for note_id in mark.loose_pins:
-        groups.setdefault(note_id, [_reference(vaults, who, note_id, ElementKind.PIN)])
-    for context_set in mark.sets:
-        groups[context_set.id] = [
-            _reference(vaults, who, note_id, ElementKind.SET_ITEM)
-            for note_id in context_set.note_ids
-        ]
+        pins.setdefault(note_id, _reference(vaults, who, note_id, ElementKind.PIN))
+    groups = [(note_id, [pin]) for note_id, pin in pins.items()]
+    for each in mark.sets:
+        items = [_reference(vaults, who, n, ElementKind.SET_ITEM) for n in each.note_ids]
+        groups.append((each.id, items))
     rank = {each: place for place, each in enumerate(mark.order)}
     # The sort is stable, so groups without a rank stay in order of creation.
-    names = sorted(groups, key=lambda name: rank.get(name, len(rank)))
-    return [element for name in names for element in groups[name]]
+    groups.sort(key=lambda group: rank.get(group[0], len(rank)))
+    return [element for _, group in groups for element in group]
 
 
-def _pin(snapshot: SpaceSnapshot, note: Note) -> Element:
+def _element(snapshot: SpaceSnapshot, note: Note, kind: ElementKind = ElementKind.PIN) -> Element:
     return Element(
-        kind=ElementKind.PIN,
+        kind=kind,
         note_id=note.id,
         title=note.title,
         text=note.body,
@@ -211,14 +197,14 @@ def _reference(vaults: Vaults, who: Principal, note_id: str, kind: ElementKind) 
     found = vaults.note(who, note_id)
     if found is None:
         return Element(kind, note_id, "", "", "", verdict=Verdict.MISSING)
-    return replace(_pin(*found), kind=kind)
+    return _element(*found, kind)
 
 
 def _memory(vaults: Vaults, who: Principal) -> Iterator[Element]:
     """The caller's own categories that have a summary, by name."""
     for snapshot in vaults.personal(who):
         for each in sorted(snapshot.categories, key=lambda c: c.category):
-            if each.axis.value == "user" and each.summary:
+            if each.axis is Axis.USER and each.summary:
                 yield Element(
                     kind=ElementKind.MEMORY_CATEGORY,
                     note_id=each.note_id,
@@ -233,8 +219,9 @@ def _categories(vaults: Vaults, who: Principal, project: Project | None) -> Iter
     """Categories on the axes of a scope: the caller's own, and the project's."""
     for snapshot in vaults.readable(who):
         for each in snapshot.categories:
-            own = each.axis.value == "user" and each.owner_id == who.user
-            if own or (project is not None and each.owner_id == project.id):
+            own = each.axis is Axis.USER and each.owner_id == who.user
+            of_project = each.axis is Axis.PROJECT and project and each.owner_id == project.id
+            if own or of_project:
                 yield each
 
 
@@ -258,7 +245,7 @@ def _identity(vaults: Vaults, who: Principal, project: Project | None) -> tuple[
 
 def _load(
     chain: Iterable[Element],
-    silent: set[tuple[str, str, str]],
+    silent: set[tuple[str, str]],
     budget: Budget,
     count: Count,
 ) -> tuple[tuple[Element, ...], int]:
@@ -267,23 +254,14 @@ def _load(
     used = items = 0
     cut: Verdict | None = None
     for order, element in enumerate(chain, start=1):
-        axis, _, owner_id = element.owner.partition(":")
         tokens = count(element.text) if element.text else 0
-        verdict = element.verdict
-        if (
-            element.kind is ElementKind.MEMORY_CATEGORY
-            and (axis, owner_id, element.title) in silent
-        ):
-            verdict = Verdict.MUTED
-        elif element.note_id in seen:
-            verdict = Verdict.DUPLICATE
-        elif verdict is Verdict.LOADED and cut is not None:
-            verdict = cut
-        elif verdict is Verdict.LOADED and items >= budget.items:
+        verdict = _skipped(element, silent, seen) or cut
+        if verdict is None and items >= budget.items:
             verdict = cut = Verdict.OVER_ITEM_LIMIT
-        elif verdict is Verdict.LOADED and used + tokens > budget.tokens:
+        elif verdict is None and used + tokens > budget.tokens:
             verdict, cut = Verdict.OVER_BUDGET, Verdict.AFTER_CUT
-        if verdict is Verdict.LOADED:
+        elif verdict is None:
+            verdict = Verdict.LOADED
             used += tokens
             items += 1
         if verdict is not Verdict.MUTED:
@@ -292,6 +270,10 @@ def _load(
     return tuple(placed), used
 
 
-def loaded(elements: Sequence[Element]) -> list[Element]:
-    """The elements that are loaded, in order."""
-    return [each for each in elements if each.verdict is Verdict.LOADED]
+def _skipped(element: Element, silent: set[tuple[str, str]], seen: set[str]) -> Verdict | None:
+    """Why an element can't load, whatever the budget is."""
+    if element.verdict is Verdict.MISSING:
+        return Verdict.MISSING
+    if element.kind is ElementKind.MEMORY_CATEGORY and (element.owner, element.title) in silent:
+        return Verdict.MUTED
+    return Verdict.DUPLICATE if element.note_id in seen else None

@@ -6,9 +6,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.curation.v1 import curation_service_pb2 as pb
-from hilvan_curation.core.access import Vaults
+from hilvan_curation.core.access import PIN_TAG, Vaults
 from hilvan_curation.core.resolve import (
-    PIN_TAG,
     Element,
     ElementKind,
     Resolution,
@@ -120,7 +119,7 @@ def space(value: SpaceSnapshot, vaults: Vaults, who: Principal) -> pb.Space:
     )
 
 
-def project(value: Project, snapshot: SpaceSnapshot) -> pb.Project:
+def project(value: Project, note_count: int) -> pb.Project:
     """A project."""
     return pb.Project(
         id=value.id,
@@ -128,7 +127,7 @@ def project(value: Project, snapshot: SpaceSnapshot) -> pb.Project:
         handle=value.handle,
         space_id=value.space_id,
         folder=value.folder,
-        note_count=sum(note.project_id == value.id for note in snapshot.notes),
+        note_count=note_count,
     )
 
 

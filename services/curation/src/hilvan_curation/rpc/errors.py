@@ -77,7 +77,7 @@ TABLE = ErrorTable(
         WriteRefused: lambda _: Failure(
             grpc.StatusCode.PERMISSION_DENIED,
             "PERMISSION_DENIED",
-            "this credential reads the space and may not write it",
+            "this credential may not write here",
         ),
         VaultRefused: lambda e: invalid_fields([("path", str(e))]),
         InvalidPath: lambda e: invalid_fields([("path", e.reason)]),

@@ -1,5 +1,7 @@
 """`CurationService` on the wire."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from hilvan_curation.rpc.unbuilt import Unbuilt
 from hilvan_curation.usecases.curating import Curator, folders
 from hilvan_kit.auth import Principal
 from hilvan_kit.guards import principal
-from hilvan_kit.paging import page_key, page_token
+from hilvan_kit.paging import BadPageToken, page_key, page_token
 from hilvan_kit.tokens import Tokenizers
 from hilvan_kit.validation import Faults, refuse, scan
 
@@ -24,6 +26,12 @@ Context = Any
 
 PAGE_MOST = 1_000
 BUDGET_MOST = 1_000_000
+MEMBERS_MOST = 1_000
+TEXT_MOST = 256
+"""Characters of an id or a name: a longer one names nothing, and errors repeat what was asked."""
+
+_LONG_TEXTS = {"path": 4_096, "page_token": 8_192}
+_USER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 
 
 class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
@@ -38,8 +46,7 @@ class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
         self, request: pb.ResolveScopeRequest, context: Context
     ) -> pb.ResolveScopeResponse:
         """See the proto."""
-        faults = Faults()
-        scan(request, faults)
+        faults = _faults(request)
         if request.HasField("token_budget"):
             faults.between(request.token_budget, "token_budget", 0, BUDGET_MOST)
         names = self._tokenizers.names
@@ -58,41 +65,36 @@ class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
         """See the proto."""
         _check(request)
         who = principal()
-        snapshots = await self._curator.add_vault(who, Path(request.path))
-        vaults = self._curator.vaults(who)
-        readable = [each for each in snapshots if vaults.can_read(who, each.space)]
-        return pb.AddVaultResponse(
-            spaces=[codec.space(each, vaults, who) for each in snapshots],
-            faults=[codec.fault(f, each.space.id) for each in readable for f in each.faults],
-        )
+        vaults = await self._curator.add_vault(who, Path(request.path))
+        return pb.AddVaultResponse(spaces=_spaces(vaults, who), faults=_file_faults(vaults, who))
 
     async def ListSpaces(
         self, request: pb.ListSpacesRequest, context: Context
     ) -> pb.ListSpacesResponse:
         """See the proto."""
         who = principal()
-        vaults = self._curator.vaults(who)
-        spaces = sorted(vaults.readable(who), key=lambda each: each.space.name)
-        return pb.ListSpacesResponse(spaces=[codec.space(each, vaults, who) for each in spaces])
+        return pb.ListSpacesResponse(spaces=_spaces(self._curator.vaults(who), who))
 
     async def ListProjects(
         self, request: pb.ListProjectsRequest, context: Context
     ) -> pb.ListProjectsResponse:
         """See the proto."""
         who = principal()
-        pairs = [
-            (project, snapshot)
-            for snapshot in self._curator.vaults(who).readable(who)
-            for project in snapshot.projects
-        ]
-        pairs.sort(key=lambda pair: pair[0].handle)
-        return pb.ListProjectsResponse(projects=[codec.project(*pair) for pair in pairs])
+        projects = []
+        for snapshot in self._curator.vaults(who).readable(who):
+            counts = Counter(note.project_id for note in snapshot.notes)
+            projects += [codec.project(each, counts[each.id]) for each in snapshot.projects]
+        return pb.ListProjectsResponse(projects=sorted(projects, key=lambda p: p.handle))
 
     async def SetSpaceMembers(
         self, request: pb.SetSpaceMembersRequest, context: Context
     ) -> pb.SetSpaceMembersResponse:
         """See the proto."""
-        _check(request)
+        faults = _faults(request)
+        for name, users in (("readers", request.readers), ("writers", request.writers)):
+            faults.check(len(users) <= MEMBERS_MOST, name, f"must be at most {MEMBERS_MOST} users")
+            faults.check(all(map(_USER.fullmatch, users)), name, "must be ids of users")
+        refuse(faults)
         members = Members(frozenset(request.readers), frozenset(request.writers))
         await self._curator.set_members(principal(), request.space_id, members)
         return pb.SetSpaceMembersResponse()
@@ -101,14 +103,13 @@ class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
         self, request: pb.ListNotesRequest, context: Context
     ) -> pb.ListNotesResponse:
         """See the proto."""
-        faults = Faults()
-        scan(request, faults)
+        faults = _faults(request)
         faults.between(request.page_size, "page_size", 0, PAGE_MOST)
         refuse(faults)
         size = request.page_size or 50
         unpaged = pb.ListNotesRequest(space_id=request.space_id, project_id=request.project_id)
         binding = unpaged.SerializeToString(deterministic=True)
-        after = page_key(request.page_token, binding)
+        after = _last_of_page(request.page_token, binding)
         wanted = _wanted_notes(self._curator.vaults(principal()).readable(principal()), request)
         rest = [pair for pair in wanted if after is None or _key(pair[0]) > after]
         page = rest[:size]
@@ -135,10 +136,8 @@ class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
         self, request: pb.ListFaultsRequest, context: Context
     ) -> pb.ListFaultsResponse:
         """See the proto."""
-        readable = self._curator.vaults(principal()).readable(principal())
-        return pb.ListFaultsResponse(
-            faults=[codec.fault(each, s.space.id) for s in readable for each in s.faults]
-        )
+        who = principal()
+        return pb.ListFaultsResponse(faults=_file_faults(self._curator.vaults(who), who))
 
     async def PinNote(self, request: pb.PinNoteRequest, context: Context) -> pb.PinNoteResponse:
         """See the proto."""
@@ -217,10 +216,43 @@ class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
 
 
 def _check(request: Message) -> None:
-    """Refuse what follows from the descriptor alone."""
+    """Refuse what follows from the message alone."""
+    refuse(_faults(request))
+
+
+def _faults(request: Message) -> Faults:
+    """What is wrong with the message by its descriptor, and texts that are too long."""
     faults = Faults()
     scan(request, faults)
-    refuse(faults)
+    _bound_texts(request, faults, "")
+    return faults
+
+
+def _bound_texts(message: Message, faults: Faults, prefix: str) -> None:
+    for field, value in message.ListFields():
+        path = f"{prefix}{field.name}"
+        if isinstance(value, str):
+            faults.length(value, path, _LONG_TEXTS.get(field.name, TEXT_MOST))
+        elif isinstance(value, Message):
+            _bound_texts(value, faults, f"{path}.")
+
+
+def _spaces(vaults: Vaults, who: Principal) -> list[pb.Space]:
+    spaces = [codec.space(each, vaults, who) for each in vaults.readable(who)]
+    return sorted(spaces, key=lambda each: (each.name, each.id))
+
+
+def _file_faults(vaults: Vaults, who: Principal) -> list[pb.Fault]:
+    found = sorted((space.id, fault) for space, fault in vaults.faults(who))
+    return [codec.fault(fault, space_id) for space_id, fault in found]
+
+
+def _last_of_page(token: str, binding: bytes) -> list[str] | None:
+    """Where the page before ended. A token is not signed, so its key is looked at."""
+    key = page_key(token, binding)
+    if key is not None and not all(isinstance(part, str) for part in key):
+        raise BadPageToken("not a page token of this service")
+    return key
 
 
 def _wanted_notes(

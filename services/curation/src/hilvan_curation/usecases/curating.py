@@ -7,10 +7,9 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from hilvan_curation.core import frontmatter, sessions
-from hilvan_curation.core.access import Vaults
+from hilvan_curation.core.access import PIN_TAG, Vaults
 from hilvan_curation.core.resolve import (
     PERSONAL_TOKENS,
-    PIN_TAG,
     PROJECT_TOKENS,
     Budget,
     Count,
@@ -20,7 +19,11 @@ from hilvan_curation.core.resolve import (
 from hilvan_curation.core.vault import stamp
 from hilvan_curation.errors import (
     CategoryNotFound,
+    FrontmatterBroken,
+    MetadataRequired,
+    NoteChanged,
     NoteNotFound,
+    NoteTooLarge,
     NotPinnable,
     ProjectNotFound,
     SpaceNotFound,
@@ -38,7 +41,7 @@ from hilvan_curation.model import (
 )
 from hilvan_curation.ports import MetadataStore
 from hilvan_curation.usecases.catalogue import Catalogue
-from hilvan_kit.auth import PermissionDenied, Principal, Reason, Role
+from hilvan_kit.auth import Principal, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,11 @@ class Curator:
         """The category notes of an axis, by name. Raises ProjectNotFound."""
         if project_id:
             snapshot, project = self.project(who, project_id)
-            found = [c for c in snapshot.categories if c.owner_id == project.id]
+            found = [
+                c
+                for c in snapshot.categories
+                if c.axis is Axis.PROJECT and c.owner_id == project.id
+            ]
         else:
             own = self.vaults(who).personal(who)
             found = [c for s in own for c in s.categories if c.axis is Axis.USER]
@@ -142,34 +149,39 @@ class Curator:
         return self._category(who, project_id, category)
 
     async def stamp(self, who: Principal, space_id: str) -> list[str]:
-        """Write ids into the files of a space that have none; their paths are returned."""
+        """Write ids into the files of a space that have none; their paths are returned.
+
+        A file that can't be edited in place, or that changes meanwhile, keeps none and keeps no
+        other from getting one.
+        """
         snapshot = self.vaults(who).space(who, space_id)
         if snapshot is None:
             raise SpaceNotFound(space_id)
         self._may_write(who, snapshot)
         source = self._catalogue.source(who.tenant)
         stamped = []
-        broken = {fault.path for fault in snapshot.faults}
         for note in snapshot.notes:
-            if note.path in broken:
+            try:
+                raw = await source.read(space_id, note.path)
+                data = stamp(raw, note.id)
+                if data != raw:
+                    await source.write(space_id, note.path, data, expected=raw)
+                    stamped.append(note.path)
+            except (FrontmatterBroken, NoteChanged, NoteNotFound, NoteTooLarge):
                 continue
-            raw = await source.read(space_id, note.path)
-            data = stamp(raw, note.id)
-            if data != raw:
-                await source.write(space_id, note.path, data, expected=raw)
-                stamped.append(note.path)
         await self._catalogue.rescan(who.tenant)
         return stamped
 
-    async def add_vault(self, who: Principal, path: Path) -> list[SpaceSnapshot]:
-        """Take a vault in. Raises PermissionDenied, VaultRefused, MetadataRequired."""
+    async def add_vault(self, who: Principal, path: Path) -> Vaults:
+        """Take a vault in. Raises WriteRefused, VaultRefused, MetadataRequired."""
         if who.role is Role.MEMBER:
-            raise PermissionDenied(Reason.USER_NOT_ALLOWED)
-        vaults = await self._catalogue.add_vault(who.tenant, path)
-        return list(vaults.snapshots)
+            raise WriteRefused("the tenant's vaults")
+        return await self._catalogue.add_vault(who.tenant, path)
 
     async def set_members(self, who: Principal, space_id: str, members: Members) -> None:
-        """Set a shared space's members. Raises SpaceNotFound, WriteRefused."""
+        """Set a shared space's members. Raises SpaceNotFound, WriteRefused, MetadataRequired."""
+        if not self._metadata.keeps:
+            raise MetadataRequired("SetSpaceMembers")
         snapshot = self.vaults(who).space(who, space_id)
         if snapshot is None or snapshot.space.kind is SpaceKind.PERSONAL:
             raise SpaceNotFound(space_id)

@@ -1,14 +1,15 @@
 """Tells retrieval what the files say: policies at once, passages in the background."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import structlog
 
+from hilvan_curation.core import publish
 from hilvan_curation.core.access import Vaults
-from hilvan_curation.core.publish import changes, passages, policy
 from hilvan_curation.errors import RetrievalUnavailable
-from hilvan_curation.model import SpaceKind, SpaceSnapshot
+from hilvan_curation.model import NoteEntry, SpacePolicy
 from hilvan_curation.ports import Retrieval
 
 BATCH = 100
@@ -20,98 +21,115 @@ POLICY_SECONDS = 2.0
 _log = structlog.get_logger()
 
 
+@dataclass(slots=True)
+class _Tenant:
+    """What a tenant's files say, and what retrieval knows of it.
+
+    ``policies`` are in force by space; None where one may be in force or not. ``known`` are the
+    fingerprints of stored passages by entry id, of the owners in ``listed``. ``entries`` are
+    kept so that a note is cut once.
+    """
+
+    wanted: Vaults = field(default_factory=Vaults)
+    behind: bool = False
+    policies: dict[str, SpacePolicy | None] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
+    listed: set[str] = field(default_factory=set)
+    entries: publish.Entries = field(default_factory=dict)
+    telling: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 class Publisher:
     """Keeps retrieval in step; run `run` for as long as the service lives."""
 
-    def __init__(self, retrieval: Retrieval) -> None:
+    def __init__(self, retrieval: Retrieval, *, policy_seconds: float = POLICY_SECONDS) -> None:
         """Nothing is told before the first `publish`."""
         self._retrieval = retrieval
-        self._wanted: dict[str, Vaults] = {}
-        self._known: dict[tuple[str, str], dict[str, str]] = {}
-        self._late_policies: set[str] = set()
+        self._policy_seconds = policy_seconds
+        self._tenants: dict[str, _Tenant] = {}
         self._wake = asyncio.Event()
-        self._done = asyncio.Event()
 
-    async def publish(self, tenant: str, before: Vaults, now: Vaults) -> None:
+    async def publish(self, tenant: str, vaults: Vaults) -> None:
         """Put what changed of the policies in force, and let the passages follow.
 
         Retrieval that does not answer in time is told later; the caller does not wait for it.
         """
-        self._wanted[tenant] = now
+        known = self._tenants.setdefault(tenant, _Tenant())
+        known.wanted = vaults
         try:
-            async with asyncio.timeout(POLICY_SECONDS):
-                await self._put_policies(tenant, before, now)
+            async with asyncio.timeout(self._policy_seconds):
+                await self._tell_policies(tenant, known)
         except (RetrievalUnavailable, TimeoutError) as error:
-            self._late_policies.add(tenant)
             _log.warning("retrieval was not told of policies yet", error=repr(error))
+        known.behind = True
         self._wake.set()
 
     async def run(self) -> None:
-        """Publish passages for ever; ends only by being cancelled."""
+        """Tell what is still to be told for ever; ends only by being cancelled."""
         pause = RETRY_FIRST_SECONDS
         while True:
             await self._wake.wait()
             self._wake.clear()
-            try:
-                await self._catch_up()
+            # One tenant that can't be told of must not keep the others waiting.
+            told = [await self._caught_up(*each) for each in list(self._tenants.items())]
+            if all(told):
                 pause = RETRY_FIRST_SECONDS
-            except RetrievalUnavailable as error:
-                _log.warning("retrieval was not told of notes yet", error=str(error))
+            else:
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, RETRY_MOST_SECONDS)
                 self._wake.set()
 
-    async def _catch_up(self) -> None:
-        for tenant, vaults in list(self._wanted.items()):
-            if tenant in self._late_policies:
-                await self._put_policies(tenant, Vaults(), vaults)
-                self._late_policies.discard(tenant)
-            for snapshot in vaults.snapshots:
-                await self._publish_notes(tenant, snapshot)
-            await self._forget_gone(tenant, vaults)
-            if self._wanted[tenant] is vaults:
-                del self._wanted[tenant]
+    async def _caught_up(self, tenant: str, known: _Tenant) -> bool:
+        try:
+            while known.behind:
+                known.behind = False
+                await self._tell_policies(tenant, known)
+                await self._tell_passages(tenant, known)
+        except RetrievalUnavailable as error:
+            known.behind = True
+            _log.warning("retrieval was not told yet", tenant=tenant, error=str(error))
+        except Exception:  # noqa: BLE001 (a fault of ours; the worker has to outlive it)
+            known.behind = True
+            _log.exception("retrieval was not told yet", tenant=tenant)
+        return not known.behind
 
-    async def _put_policies(self, tenant: str, before: Vaults, now: Vaults) -> None:
-        old = {
-            each.space.id: policy(each, before.members_of(each.space)) for each in before.snapshots
-        }
-        new = {each.space.id: policy(each, now.members_of(each.space)) for each in now.snapshots}
-        for space_id, each in new.items():
-            if old.get(space_id) != each:
-                await self._retrieval.put_policy(tenant, each)
-        for space_id in old.keys() - new.keys():
-            await self._retrieval.delete_policy(tenant, space_id)
+    async def _tell_policies(self, tenant: str, known: _Tenant) -> None:
+        # One at a time, and always the latest: an older policy must not come last.
+        async with known.telling:
+            wanted = {
+                each.space.id: publish.policy(each, known.wanted.members_of(each.space))
+                for each in known.wanted.snapshots
+            }
+            for space_id in known.policies.keys() - wanted.keys():
+                await self._retrieval.delete_policy(tenant, space_id)
+                del known.policies[space_id]
+            for space_id, policy in wanted.items():
+                if known.policies.get(space_id) != policy:
+                    known.policies[space_id] = None
+                    await self._retrieval.put_policy(tenant, policy)
+                    known.policies[space_id] = policy
 
-    async def _publish_notes(self, tenant: str, snapshot: SpaceSnapshot) -> None:
-        key = (tenant, snapshot.space.id)
-        if key not in self._known:
-            self._known[key] = await self._retrieval.note_entries(tenant, _owners(snapshot))
-        known = self._known[key]
-        wanted = passages(snapshot)
-        puts, deletes = changes(wanted, known)
+    async def _tell_passages(self, tenant: str, known: _Tenant) -> None:
+        snapshots = known.wanted.snapshots
+        owners = {key for each in snapshots for key in publish.owners(each)} - known.listed
+        if owners:
+            known.known |= await self._retrieval.note_entries(tenant, sorted(owners))
+            known.listed |= owners
+        # In a thread: cutting a note takes about a millisecond, and calls are being answered.
+        known.entries = await asyncio.to_thread(publish.entries, snapshots, known.entries)
+        puts, deletes = await asyncio.to_thread(_changes, known.entries, known.known)
+        # All deletes come first: a note may have moved from one space to another.
         if deletes:
             await self._retrieval.delete_notes(tenant, deletes)
             for entry_id in deletes:
-                del known[entry_id]
+                del known.known[entry_id]
         for start in range(0, len(puts), BATCH):
             batch = puts[start : start + BATCH]
             await self._retrieval.put_notes(tenant, batch)
-            known |= {each.id: each.fingerprint for each in batch}
-
-    async def _forget_gone(self, tenant: str, vaults: Vaults) -> None:
-        spaces = {each.space.id for each in vaults.snapshots}
-        for known_tenant, space_id in list(self._known):
-            if known_tenant == tenant and space_id not in spaces:
-                await self._retrieval.delete_notes(tenant, list(self._known[tenant, space_id]))
-                del self._known[tenant, space_id]
+            known.known |= {each.id: each.fingerprint for each in batch}
 
 
-def _owners(snapshot: SpaceSnapshot) -> Sequence[str]:
-    """Everybody whom passages of the space may belong to."""
-    own = (
-        f"user:{snapshot.space.owner}"
-        if snapshot.space.kind is SpaceKind.PERSONAL
-        else f"space:{snapshot.space.id}"
-    )
-    return [own, *(f"project:{project.id}" for project in snapshot.projects)]
+def _changes(
+    entries: publish.Entries, known: Mapping[str, str]
+) -> tuple[list[NoteEntry], list[str]]:
+    return publish.changes(publish.by_id(entries), known)

@@ -11,6 +11,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Index,
     MetaData,
     String,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from hilvan_curation.errors import MetadataUnavailable, SessionNotFound
@@ -60,6 +62,13 @@ sessions = Table(
     Index("sessions_by_scope", "tenant", "user", "scope", "open_us"),
 )
 
+_acknowledged = sessions.c.acknowledged.is_(True)
+_newest_first = (sessions.c.open_us.desc(), sessions.c.id.desc())
+
+OPEN_MOST = 20
+"""Sessions of a scope that are kept until somebody acknowledges them: each holds what it saw of
+every note, and not every caller acknowledges."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -75,7 +84,10 @@ class SqlMetadata:
 
     @staticmethod
     async def open_sqlite(path: Path) -> "SqlMetadata":
-        """Open or make a SQLite file: WAL, every commit on disk before it is acknowledged."""
+        """Open or make a SQLite file: WAL, every commit on disk before it is acknowledged.
+
+        Raises MetadataUnavailable where that can't be done.
+        """
         engine = create_async_engine(f"sqlite+aiosqlite:///{path}", pool_size=1, max_overflow=0)
 
         @event.listens_for(engine.sync_engine, "connect")
@@ -88,9 +100,14 @@ class SqlMetadata:
         def begin(connection: Any) -> None:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-        async with engine.begin() as connection:
-            await connection.run_sync(metadata.create_all)
-        return SqlMetadata(engine)
+        store = SqlMetadata(engine)
+        try:
+            async with store._begin() as connection:
+                await connection.run_sync(metadata.create_all)
+        except MetadataUnavailable:
+            await store.close()
+            raise
+        return store
 
     async def vaults(self) -> dict[str, tuple[Path, ...]]:
         """The vaults of every tenant."""
@@ -126,7 +143,7 @@ class SqlMetadata:
         await self._replace(members, {"tenant": tenant, "space_id": space_id}, values)
 
     async def open_session(self, session: Session, marks: Mapping[str, NoteMark]) -> None:
-        """Keep an open session with what it saw."""
+        """Keep an open session with what it saw, and forget those that nobody acknowledges."""
         notes = {name: [mark.title, mark.content_hash] for name, mark in marks.items()}
         async with self._begin() as connection:
             await connection.execute(
@@ -140,6 +157,9 @@ class SqlMetadata:
                     notes=orjson.dumps(notes).decode(),
                 )
             )
+            waiting = (*_of_scope(session.tenant, session.user, session.scope), ~_acknowledged)
+            kept = select(sessions.c.id).where(*waiting).order_by(*_newest_first).limit(OPEN_MOST)
+            await connection.execute(delete(sessions).where(*waiting, sessions.c.id.not_in(kept)))
 
     async def last_acknowledged(
         self, tenant: str, user: str, scope: str
@@ -147,13 +167,8 @@ class SqlMetadata:
         """The last acknowledged session of a scope: when it began and what it saw."""
         statement = (
             select(sessions.c.open_us, sessions.c.notes)
-            .where(
-                sessions.c.tenant == tenant,
-                sessions.c.user == user,
-                sessions.c.scope == scope,
-                sessions.c.acknowledged.is_(True),
-            )
-            .order_by(sessions.c.open_us.desc())
+            .where(*_of_scope(tenant, user, scope), _acknowledged)
+            .order_by(*_newest_first)
             .limit(1)
         )
         async with self._begin() as connection:
@@ -164,7 +179,7 @@ class SqlMetadata:
         return _EPOCH + timedelta(microseconds=row.open_us), marks
 
     async def acknowledge(self, tenant: str, user: str, session_id: str) -> None:
-        """Mark a session, and forget the older ones of its scope."""
+        """Mark a session, and forget the acknowledged ones of its scope before it."""
         own = (
             sessions.c.id == session_id,
             sessions.c.tenant == tenant,
@@ -175,13 +190,9 @@ class SqlMetadata:
             if row is None:
                 raise SessionNotFound(session_id)
             await connection.execute(update(sessions).where(*own).values(acknowledged=True))
+            older = (_acknowledged, sessions.c.open_us < row.open_us)
             await connection.execute(
-                delete(sessions).where(
-                    sessions.c.tenant == tenant,
-                    sessions.c.user == user,
-                    sessions.c.scope == row.scope,
-                    sessions.c.open_us < row.open_us,
-                )
+                delete(sessions).where(*_of_scope(tenant, user, row.scope), *older)
             )
 
     async def ping(self) -> None:
@@ -198,7 +209,7 @@ class SqlMetadata:
         try:
             async with self._engine.begin() as connection:
                 yield connection
-        except DBAPIError as error:
+        except (DBAPIError, PoolTimeout) as error:
             raise MetadataUnavailable("the metadata database does not answer") from error
 
     async def _replace(self, table: Table, key: dict[str, str], values: dict[str, str]) -> None:
@@ -207,3 +218,7 @@ class SqlMetadata:
                 delete(table).where(*(table.c[name] == value for name, value in key.items()))
             )
             await connection.execute(insert(table).values(**key, **values))
+
+
+def _of_scope(tenant: str, user: str, scope: str) -> tuple[ColumnElement[bool], ...]:
+    return sessions.c.tenant == tenant, sessions.c.user == user, sessions.c.scope == scope
