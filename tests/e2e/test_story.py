@@ -17,6 +17,7 @@ from hilvan_client.errors import NotFound
 
 PROJECT = "prj-despacho"
 ANA = entry_pb2.Owner(axis=entry_pb2.AXIS_USER, id="ana")
+STORE = (entry_pb2.LAYER_MEMORY, entry_pb2.LAYER_EPISODE, entry_pb2.LAYER_PROCEDURE)
 SECTIONS = ("identity", "pinned", "preferences", "facts", "notes", "episodes", "workflows")
 QUERIES = [
     json.loads(line)
@@ -65,7 +66,7 @@ async def test_expected_entries_are_found(product: Product, query: dict[str, obj
     """Each sample question finds what it must among the first ten, in its own language."""
     async with product.client(user=str(query["user"])) as hilvan:
         answer = await hilvan.assembler.Search(
-            pb.SearchRequest(query=str(query["query"]), limit=10)
+            pb.SearchRequest(query=str(query["query"]), limit=10, layers=STORE)
         )
     found = [hit.entry.id for hit in answer.hits]
     missing = [each for each in query.get("expect", []) if each not in found]  # type: ignore[attr-defined]
