@@ -115,7 +115,7 @@ class _Bm25:
 
 def _score(entry: _Indexed, terms: Iterable[Term], stems: _Bm25, exact: _Bm25) -> float:
     return sum(
-        max(stems.score(entry.stems, stem) for stem in term.stems)
+        sum(stems.score(entry.stems, stem) for stem in term.stems) / len(term.stems)
         + EXACT_WEIGHT * exact.score(entry.exact, term.exact)
         for term in terms
     )

@@ -20,7 +20,7 @@ _FORMAT_FILE = "hilvan-index.json"
 _FORMAT = json.dumps(
     {"engine": "tantivy", "schema": engine.SCHEMA_VERSION, "analysis": ANALYSIS_VERSION}
 )
-_WRITER_HEAP_BYTES = 64 * 2**20
+_WRITER_HEAP_BYTES = 128 * 2**20
 _READER_THREADS = 2
 
 _Result = TypeVar("_Result")

@@ -92,7 +92,7 @@ def probe(searcher: Searcher) -> None:
 
 
 def _words(searcher: Searcher, group: str, terms: Iterable[Term]) -> list[Query]:
-    """Score a term as its best stem plus a share of its exact form; leave out what nobody has."""
+    """Score a term as the mean of its stems and a share of its exact form."""
     everywhere = searcher.doc_freq("group", _EVERY_DOCUMENT)
     inside = searcher.doc_freq("group", group)
 
@@ -103,12 +103,14 @@ def _words(searcher: Searcher, group: str, terms: Iterable[Term]) -> list[Query]
         term = Query.term_query(schema(), field_name, f"{group}/{token}", "freq")
         return [Query.boost_query(term, weight * _idf(inside, holding) / _idf(everywhere, holding))]
 
-    words = []
-    for term in terms:
-        stems = [query for stem in term.stems for query in weighed("stem", stem, 1.0)]
-        words += [Query.disjunction_max_query(stems)] if len(stems) > 1 else stems
-        words += weighed("exact", term.exact, EXACT_WEIGHT)
-    return words
+    return [
+        query
+        for term in terms
+        for query in (
+            *(one for stem in term.stems for one in weighed("stem", stem, 1 / len(term.stems))),
+            *weighed("exact", term.exact, EXACT_WEIGHT),
+        )
+    ]
 
 
 def _idf(documents: int, holding: int) -> float:
@@ -132,7 +134,7 @@ def _conditions(by: Filter) -> list[tuple[Occur, Query]]:
         kept.append([_range("live_until", since=by.as_of_ms + 1)])
     return [
         *((Occur.Must, Query.const_score_query(_any(some), 0.0)) for some in kept if some),
-        *((Occur.MustNot, _any(some)) for some in left_out if some),
+        *((Occur.MustNot, one) for some in left_out for one in some),
     ]
 
 
@@ -172,5 +174,5 @@ def _halves(uid: Uid) -> tuple[int, int]:
 
 
 def _uid(high: int, low: int) -> Uid:
-    digits = f"{(high + 2**63 << 64) + low + 2**63:032x}"
+    digits = f"{high + 2**63:016x}{low + 2**63:016x}"
     return Uid(f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}")

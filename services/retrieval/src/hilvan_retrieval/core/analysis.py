@@ -133,9 +133,8 @@ def query_terms(text: str) -> list[Term]:
     telling: dict[str, Term] = {}
     stop_words: dict[str, Term] = {}
     for word in _words(text[:MAX_QUERY_CHARACTERS]):
-        whole = _term(word[0])
-        for piece in [piece for piece in word if len(piece) > 1] or word:
-            term = _term(piece)
+        whole, *_ = terms = [_term(piece) for piece in word]
+        for term in [term for term in terms if len(term.exact) > 1] or terms:
             is_stop_word = whole.is_stop_word or term.is_stop_word
             (stop_words if is_stop_word else telling)[term.exact] = term
         if len(telling) >= MAX_QUERY_TERMS:
