@@ -1,14 +1,10 @@
 """The frozen values of assembly. Times are aware datetimes in UTC, scores are 0..1."""
 
 import hashlib
-import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
-
-_NO_WORD = re.compile(r"[\W_]+")
 
 
 class Layer(StrEnum):
@@ -150,15 +146,6 @@ class Candidate:
     def note_id(self) -> str:
         """The note that a passage belongs to; empty for other layers."""
         return self.origin.uri if self.layer is Layer.NOTE else ""
-
-    @property
-    def stated_words(self) -> str:
-        """The text without what does not change its meaning: form, case, marks, spacing.
-
-        Two entries with equal words say the same, whatever a model makes of a full stop.
-        """
-        plain = unicodedata.normalize("NFKC", f"{self.title}\n{self.text}").casefold()
-        return _NO_WORD.sub(" ", plain).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """`Curation` over gRPC."""
 
-import asyncio
 from datetime import UTC
 from typing import Any
 
@@ -22,6 +21,7 @@ from hilvan_assembler.model import (
     Reason,
     SessionOpening,
 )
+from hilvan_assembler.usecases.together import together
 from hilvan_kit.deadlines import Deadline
 
 SERVICE = "curation"
@@ -79,7 +79,7 @@ class GrpcCuration:
     async def brief(self, caller: Caller, project_id: str, deadline: Deadline) -> Brief:
         """The caller's projects, and the categories of a scope."""
         scope = pb.Scope(project_id=project_id)
-        projects, categories = await asyncio.gather(
+        projects, categories = await together(
             call(SERVICE, self._stub.ListProjects, pb.ListProjectsRequest(), caller, deadline),
             call(
                 SERVICE,

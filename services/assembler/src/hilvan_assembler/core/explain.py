@@ -72,7 +72,7 @@ def _fixed(curated: Curated, packed: Mapping[Section, Packed], options: Options)
         for element_id, out in elements:
             if out is None and section in options.sections:
                 reason = each.left_out.get(position, Reason.RENDERED)
-                tokens = each.tokens[position]
+                tokens = each.tokens.get(position, 0)
                 told.append(Decision(element_id, section, reason, token_count=tokens))
                 position += 1
             else:
@@ -93,11 +93,11 @@ def _layer_ranks(ranking: Ranking, indexes: Sequence[int]) -> dict[int, int]:
 def notices(curated: Curated, packed: Mapping[Section, Packed]) -> tuple[Notice, ...]:
     """What people pinned or wrote and did not get, for them to mend."""
     told = []
-    for position, reason in packed[Section.PINNED].left_out.items():
+    for position, reason in sorted(packed[Section.PINNED].left_out.items()):
         pin = curated.loaded_pins[position]
         text = f"the pinned note {pin.title!r} is left out: {reason.value}"
         told.append(Notice("pin_over_budget", text, pin.id))
-    for position, reason in packed[Section.IDENTITY].left_out.items():
+    for position, reason in sorted(packed[Section.IDENTITY].left_out.items()):
         block = curated.active_identity[position]
         text = f"the identity block {block.kind!r} is left out: {reason.value}"
         told.append(Notice("identity_over_budget", text, block.id))

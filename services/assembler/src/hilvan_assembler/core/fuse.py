@@ -3,7 +3,7 @@
     convex:   Σ w·norm(score) / Σ w       norm = (score − zero) / (best − zero)
     ranks:    Σ w/(k + rank) / Σ w/(k+1)  rank from 1
 
-The sums run over the sources that were asked and answered. Convex combination of normalised
+The sums run over the sources that were asked and found anything. Convex combination of normalised
 scores beats rank fusion in and out of domain (Bruch, Gai, Ingber, arXiv 2210.11934), and on the
 LoCoMo set by up to ten points (`docs/decisions/fusion.md`). ``zero`` is the score of something
 unrelated: 0 for BM25, `UNRELATED` for a calibrated similarity. ``best`` is the best score of the
@@ -38,11 +38,8 @@ def fuse(
 ) -> list[float]:
     """The relevance of each candidate, in their order."""
     by_key: Lists = {(each.layer, each.source): each for each in lists}
-    sources = [
-        source
-        for source in Source
-        if fusion.weight(source) > 0 and any(key[1] is source for key in by_key)
-    ]
+    heard = {each.source for each in lists if each.hit_count}
+    sources = [each for each in Source if each in heard and fusion.weight(each) > 0]
     if not sources:
         return [0.0] * len(candidates)
     if fusion.method is FusionMethod.RECIPROCAL_RANK:

@@ -4,7 +4,7 @@ fuse → de-duplicate → prune contradictions → score → budget → render
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hilvan_assembler.core import budget, render
 from hilvan_assembler.core.budget import Packed, Piece
@@ -37,18 +37,20 @@ def assemble(
 ) -> Assembly:
     """Assemble one prompt. ``explain`` adds the decisions and changes nothing else."""
     ranking = rank(retrieved, curated, options, judge)
+    if explain:
+        ranking.settle()
     chosen = _by_section(ranking, options)
     packed = _pack_all(ranking, curated, chosen, options, tokenizer)
-    sections = _sections(packed, options)
-    prompt = "".join(each.text for each in sections)
+    whole = sum(options.budgets.values())
+    prompt, tokens = budget.fit_sum(list(packed.values()), whole, tokenizer.count)
     return Assembly(
         prompt=prompt,
-        token_count=tokenizer.count(prompt),
-        sections=sections,
+        token_count=tokens,
+        sections=_sections(packed, options),
         items=_items(ranking, curated, chosen, packed),
         decisions=decisions(ranking, curated, chosen, packed, options) if explain else (),
         notices=notices(curated, packed),
-        no_relevant_memory=not ranking.ranked,
+        no_relevant_memory=ranking.nothing_relevant,
     )
 
 
@@ -71,22 +73,28 @@ def _pack_all(
     options: Options,
     tokenizer: Tokenizer,
 ) -> dict[Section, Packed]:
-    left = dict(options.budgets)
+    before = dict.fromkeys(Tier, "")
     packed: dict[Section, Packed] = {}
     for section in Section:
         wanted = section in options.sections
-        pieces = _pieces(section, ranking, curated, chosen[section], options) if wanted else []
+        indexes = chosen[section]
         tier = TIER_OF[section]
         packed[section] = budget.pack(
-            pieces,
-            render.opening(section, options.zone),
-            render.closing(section),
-            left[tier],
+            _pieces(section, ranking, curated, indexes, options) if wanted else [],
+            (render.opening(section, options.zone), render.closing(section)),
+            options.budgets[tier],
             tokenizer.count,
             strict=tier in (Tier.IDENTITY, Tier.PINNED),
+            before=before[tier],
+            admit=_admit(ranking, indexes),
         )
-        left[tier] -= packed[section].token_count
+        before[tier] += packed[section].text
     return packed
+
+
+def _admit(ranking: Ranking, indexes: Sequence[int]) -> Callable[[int], bool]:
+    """Turns an outdated candidate away; identity and pins have no index and always stand."""
+    return lambda position: position >= len(indexes) or ranking.stands(indexes[position])
 
 
 def _pieces(
@@ -141,7 +149,6 @@ def _items(
                 items.append(Item(fixed[section][position], section, tokens))
                 continue
             index = chosen[section][position]
-            merged = tuple(sorted(ranking.merged.get(index, ())))
-            entry_id = ranking.candidates[index].id
-            items.append(Item(entry_id, section, tokens, ranking.scores[index], merged))
+            entry_id, score = ranking.candidates[index].id, ranking.scores[index]
+            items.append(Item(entry_id, section, tokens, score, ranking.merged(index)))
     return tuple(items)

@@ -1,13 +1,16 @@
 """Leaves out what says the same, and what no longer holds.
 
-Duplicates first, then contradictions, both before scoring. Of a group that says the same the
-best stays; of statements that can't both hold the newest stays, so never both sides are lost.
+In three steps, all before scoring: what the record says was replaced; duplicates, of which the
+best stays; statements that can't both hold, of which the newest stays. The last step is asked
+entry by entry (`Conflicts.outdated`), because reading a text costs more than all the rest
+together and only what would be rendered has to be read.
 """
 
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from hilvan_assembler.core.evidence import Conflict
 from hilvan_assembler.model import Candidate, Pair, Reason
 from hilvan_assembler.ports import ConflictJudge
 
@@ -15,6 +18,15 @@ DUPLICATE_ABOVE = 0.92
 CONFLICT_FROM = 0.75
 """The band's edges on the calibrated scale (spec, section 4, steps 3 and 4). Above the band a
 conflict is looked for as well: "at 9:30" and "at 10:00" are nearly the same text."""
+
+Near = Mapping[int, Sequence[tuple[int, float]]]
+"""By index, the other side and the similarity of every pair from `CONFLICT_FROM` up."""
+
+_READ_CHARACTERS = 1_000
+
+_BEFORE, _AFTER = "\"'“„«‘([{*_`¡¿—–", ".,:;!…\"'”»’)]}*_`—–"
+"""Marks around a word that don't change what is said. A question mark does, and so do the signs
+of C++, -5 and 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +38,100 @@ class Verdict:
     detail: str = ""
 
 
-@dataclass(slots=True)
-class Pruned:
-    """Verdicts by candidate index, and for each survivor the ids that it stands for."""
-
-    verdicts: dict[int, Verdict] = field(default_factory=dict)
-    merged: dict[int, list[str]] = field(default_factory=dict)
-
-
 def order(candidates: Sequence[Candidate], values: Sequence[float]) -> list[int]:
     """Indexes by falling value; equal values: newer first, then id. The one order of ties."""
     return sorted(
         range(len(candidates)),
-        key=lambda i: (-values[i], -candidates[i].update_time.timestamp(), candidates[i].id),
+        key=lambda i: (-values[i], -_age(candidates[i]), candidates[i].id),
     )
+
+
+def stated_words(candidate: Candidate) -> str:
+    """What is said, without what does not change its meaning: form, case, marks, spacing.
+
+    Two entries with equal words say the same, whatever a model makes of a full stop. Long texts
+    are taken as they are: they are the same only where they are copies.
+    """
+    text = " ".join((candidate.title, candidate.text, candidate.outcome, *candidate.steps))
+    return _words(text) if len(text) <= _READ_CHARACTERS else text
+
+
+@lru_cache(maxsize=20_000)
+def _words(text: str) -> str:
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    words = [word.lstrip(_BEFORE).rstrip(_AFTER) for word in plain.casefold().split()]
+    return " ".join([word for word in words if word])
+
+
+@dataclass(slots=True)
+class Conflicts:
+    """Which survivor is contradicted by a newer one.
+
+    ``groups`` are the survivors, each with all that it stands for (itself first); a group is as
+    new as its newest member. Of two of the same age the surer, then the more relevant, then the
+    first by id stays.
+    """
+
+    candidates: Sequence[Candidate]
+    relevance: Sequence[float]
+    near: Near
+    judge: ConflictJudge
+    groups: Mapping[int, Sequence[int]]
+    _survivors: dict[int, int] = field(init=False)
+    _known: dict[int, Verdict | None] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._survivors = {m: survivor for survivor, group in self.groups.items() for m in group}
+
+    def outdated(self, survivor: int) -> Verdict | None:
+        """The verdict on a survivor that the newest of its rivals contradicts, else None.
+
+        The newest of all that conflict with each other has no newer rival, so it always stays.
+        """
+        if survivor not in self._known:
+            self._known[survivor] = self._outdated(survivor)
+        return self._known[survivor]
+
+    def _outdated(self, survivor: int) -> Verdict | None:
+        mine = self._standing(survivor)
+        rivals = [
+            (standing, self.candidates[member].id, self.candidates[other].id, member, other)
+            for member in self.groups[survivor]
+            for other in self._comparable(member)
+            if (standing := self._standing(self._survivors[other])) < mine
+        ]
+        for _, _, _, older, newer in sorted(rivals):
+            found = self.judge(self.candidates[older].text, self.candidates[newer].text)
+            if found is not None:
+                detail = f"{found.kind}: {found.older_span!r} against {found.newer_span!r}"
+                winner = self.candidates[self._survivors[newer]].id
+                return Verdict(Reason.CONTRADICTED_BY, winner, detail)
+        return None
+
+    def _comparable(self, index: int) -> Iterable[int]:
+        """What may conflict with an entry: similar ones of the same owner and layer."""
+        mine = self.candidates[index]
+        for other, _ in self.near.get(index, ()):
+            theirs = self.candidates[other]
+            same = theirs.owner == mine.owner and theirs.layer is mine.layer
+            if same and other in self._survivors:
+                yield other
+
+    def _standing(self, survivor: int) -> tuple[float, float, float, str]:
+        return min(
+            (-_age(each), -(0.5 if each.confidence is None else each.confidence), -value, each.id)
+            for each, value in (
+                (self.candidates[m], self.relevance[m]) for m in self.groups[survivor]
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Verdicts by candidate index, the survivors' groups, and the conflicts among them."""
+
+    verdicts: dict[int, Verdict]
+    conflicts: Conflicts
 
 
 def prune(
@@ -47,138 +139,132 @@ def prune(
     pairs: Iterable[Pair],
     relevance: Sequence[float],
     judge: ConflictJudge,
+    excluded: Mapping[int, Verdict],
 ) -> Pruned:
-    """Find the duplicates and the outdated among the candidates."""
-    by_index = _neighbours(pairs)
-    conflicts = _conflicts(candidates, by_index, judge)
-    result = Pruned()
-    _superseded(candidates, result)
-    _duplicates(candidates, by_index, conflicts, order(candidates, relevance), result)
-    _outdated(candidates, conflicts, relevance, result)
-    return result
+    """Find the replaced and the duplicates among the candidates that are not excluded."""
+    near = _near(pairs)
+    words = [stated_words(each) for each in candidates]
+    verdicts = dict(excluded)
+    _superseded(candidates, words, near, judge, verdicts)
+    ranked = order(candidates, relevance)
+    groups = _duplicates(candidates, words, near, judge, ranked, verdicts)
+    return Pruned(verdicts, Conflicts(candidates, relevance, near, judge, groups))
 
 
-def _neighbours(pairs: Iterable[Pair]) -> dict[tuple[int, int], float]:
-    return {(pair.left, pair.right): pair.similarity for pair in pairs}
+def _near(pairs: Iterable[Pair]) -> Near:
+    near: dict[int, list[tuple[int, float]]] = {}
+    for pair in pairs:
+        if pair.similarity >= CONFLICT_FROM:
+            near.setdefault(pair.left, []).append((pair.right, pair.similarity))
+            near.setdefault(pair.right, []).append((pair.left, pair.similarity))
+    return near
 
 
-def _conflicts(
+def _superseded(
     candidates: Sequence[Candidate],
-    similar: Mapping[tuple[int, int], float],
+    words: Sequence[str],
+    near: Near,
     judge: ConflictJudge,
-) -> dict[tuple[int, int], Conflict]:
-    """Pairs (older, newer) that can't both hold, of the same owner and layer."""
-    found: dict[tuple[int, int], Conflict] = {}
-    for (left, right), similarity in similar.items():
-        one, other = candidates[left], candidates[right]
-        if similarity < CONFLICT_FROM or one.owner != other.owner or one.layer is not other.layer:
-            continue
-        older, newer = (left, right) if _age(one) <= _age(other) else (right, left)
-        conflict = judge(candidates[older].text, candidates[newer].text)
-        if conflict is not None:
-            found[older, newer] = conflict
-    return found
+    verdicts: dict[int, Verdict],
+) -> None:
+    """Explicit links win over guesses: what is linked to another candidate is out.
+
+    So are its copies by the same owner, unless they were stated after the replacement or replace
+    something themselves. A replacement counts even when it is excluded itself: what is outdated
+    is not shown instead.
+    """
+    known = {each.id: index for index, each in enumerate(candidates)}
+    linked = {
+        index: known[each.superseded_by]
+        for index, each in enumerate(candidates)
+        if each.superseded_by in known and not _in_loop(each, candidates, known)
+    }
+    for index, link in linked.items():
+        verdicts.setdefault(index, Verdict(Reason.SUPERSEDED_BY, candidates[link].id))
+    replacements = set(linked.values())
+    for index, link in sorted(linked.items(), key=lambda pair: candidates[pair[0]].id):
+        replaced, replacement = candidates[index], candidates[link]
+        verdict = Verdict(Reason.SUPERSEDED_BY, replacement.id, f"says the same as {replaced.id}")
+        same = [other for other, said in enumerate(words) if said == words[index]]
+        same += [other for other in _close(index, near) if _agree(index, other, candidates, judge)]
+        for copy in same:
+            each = candidates[copy]
+            older = each.owner == replaced.owner and each.update_time <= replacement.update_time
+            if older and copy not in replacements:
+                verdicts.setdefault(copy, verdict)
 
 
-def _superseded(candidates: Sequence[Candidate], result: Pruned) -> None:
-    """Explicit links win over guesses: what is linked to another candidate is out."""
-    known = {each.id: each for each in candidates}
-    for index, each in enumerate(candidates):
-        if each.superseded_by in known and not _leads_back(each, known):
-            result.verdicts[index] = Verdict(Reason.SUPERSEDED_BY, each.superseded_by)
-
-
-def _leads_back(start: Candidate, known: Mapping[str, Candidate]) -> bool:
-    """Whether the links from a candidate form a loop: then none of it is out by its link."""
-    seen = {start.id}
-    hop = known.get(start.superseded_by)
-    while hop is not None:
-        if hop.id in seen:
+def _in_loop(start: Candidate, candidates: Sequence[Candidate], known: Mapping[str, int]) -> bool:
+    """Whether an entry's links lead back to it: then nobody knows which is the last."""
+    seen: set[str] = set()
+    here = start.superseded_by
+    while here in known and here not in seen:
+        if here == start.id:
             return True
-        seen.add(hop.id)
-        hop = known.get(hop.superseded_by)
+        seen.add(here)
+        here = candidates[known[here]].superseded_by
     return False
 
 
 def _duplicates(
     candidates: Sequence[Candidate],
-    similar: Mapping[tuple[int, int], float],
-    conflicts: Mapping[tuple[int, int], Conflict],
+    words: Sequence[str],
+    near: Near,
+    judge: ConflictJudge,
     ranked: Sequence[int],
-    result: Pruned,
-) -> None:
-    close: dict[int, list[tuple[int, float]]] = {}
-    for (left, right), similarity in similar.items():
-        if similarity > DUPLICATE_ABOVE and not _disagree(left, right, conflicts):
-            close.setdefault(left, []).append((right, similarity))
-            close.setdefault(right, []).append((left, similarity))
-    by_words: dict[tuple[str, str], int] = {}
-    kept: set[int] = set()
-    for index in ranked:
-        if index in result.verdicts:
-            continue
-        each = candidates[index]
-        twins = [
-            by_words.get((each.layer, key)) for key in (each.content_hash, each.stated_words) if key
-        ]
-        same = next((twin for twin in twins if twin is not None), None)
-        detail = "the same words"
-        if same is None:
-            near = [(other, value) for other, value in close.get(index, ()) if other in kept]
-            if near:
-                same, value = max(near, key=lambda pair: (pair[1], -pair[0]))
-                detail = f"similarity {value:.3f}"
-        if same is None:
-            kept.add(index)
-            for key in (each.content_hash, each.stated_words):
-                by_words.setdefault((each.layer, key), index)
-        else:
-            survivor = candidates[same].id
-            result.verdicts[index] = Verdict(Reason.DUPLICATE_OF, survivor, detail)
-            result.merged.setdefault(same, []).append(each.id)
+    verdicts: dict[int, Verdict],
+) -> dict[int, list[int]]:
+    """Survivors, best first, each with all that it stands for; the others get their verdicts.
 
-
-def _disagree(one: int, other: int, conflicts: Mapping[tuple[int, int], Conflict]) -> bool:
-    return (one, other) in conflicts or (other, one) in conflicts
-
-
-def _outdated(
-    candidates: Sequence[Candidate],
-    conflicts: Mapping[tuple[int, int], Conflict],
-    relevance: Sequence[float],
-    result: Pruned,
-) -> None:
-    """The older side of each conflict leaves, whatever becomes of the newer one later.
-
-    Of two of the same age the surer, then the more relevant, then the first by id stays.
+    Nothing joins a group with a member that it conflicts with: that is a contradiction.
     """
-    live = [i for i in range(len(candidates)) if i not in result.verdicts]
-    rank = {
-        index: place
-        for place, index in enumerate(
-            sorted(live, key=lambda i: _standing(candidates[i], relevance[i]))
-        )
-    }
-    for (one, other), conflict in sorted(conflicts.items()):
-        if one in rank and other in rank:
-            older, newer = (one, other) if rank[one] > rank[other] else (other, one)
-            known = result.verdicts.get(older)
-            if known is None or rank[newer] < rank[_index(candidates, known.other_id)]:
-                result.verdicts[older] = _contradicted(candidates[newer], conflict)
+    groups: dict[int, list[int]] = {}
+    by_words: dict[tuple[str, str], int] = {}
+    place = {index: position for position, index in enumerate(ranked)}
+    for index in ranked:
+        if index in verdicts:
+            continue
+        key = (candidates[index].layer, words[index])
+        twin, detail = by_words.get(key), "the same words"
+        if twin is None:
+            close = _close(index, near)
+            found = [
+                (-close[other], place[other], other)
+                for other in close.keys() & groups.keys()
+                if _agree_all(index, groups[other], near, candidates, judge)
+            ]
+            if found:
+                similarity, _, twin = min(found)
+                detail = f"similarity {-similarity:.3f}"
+        if twin is None:
+            groups[index] = [index]
+        else:
+            verdicts[index] = Verdict(Reason.DUPLICATE_OF, candidates[twin].id, detail)
+            groups[twin].append(index)
+        by_words.setdefault(key, index if twin is None else twin)
+    return groups
 
 
-def _standing(candidate: Candidate, relevance: float) -> tuple[float, float, float, str]:
-    newest, surest = -_age(candidate), -(candidate.confidence or 0.5)
-    return (newest, surest, -relevance, candidate.id)
+def _close(index: int, near: Near) -> dict[int, float]:
+    return {other: value for other, value in near.get(index, ()) if value > DUPLICATE_ABOVE}
 
 
-def _contradicted(newer: Candidate, conflict: Conflict) -> Verdict:
-    detail = f"{conflict.kind}: {conflict.older_span!r} against {conflict.newer_span!r}"
-    return Verdict(Reason.CONTRADICTED_BY, newer.id, detail)
+def _agree_all(
+    index: int,
+    group: Iterable[int],
+    near: Near,
+    candidates: Sequence[Candidate],
+    judge: ConflictJudge,
+) -> bool:
+    similar = {other for other, _ in near[index]}
+    return all(_agree(index, each, candidates, judge) for each in group if each in similar)
 
 
-def _index(candidates: Sequence[Candidate], entry_id: str) -> int:
-    return next(i for i, each in enumerate(candidates) if each.id == entry_id)
+def _agree(one: int, other: int, candidates: Sequence[Candidate], judge: ConflictJudge) -> bool:
+    older, newer = sorted(
+        (candidates[one], candidates[other]), key=lambda each: (_age(each), each.id)
+    )
+    return judge(older.text, newer.text) is None
 
 
 def _age(candidate: Candidate) -> float:

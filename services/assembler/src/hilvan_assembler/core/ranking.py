@@ -1,10 +1,10 @@
 """Ranks the candidates of one request: fuse, prune, score. No token is counted here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hilvan_assembler.core import fuse
-from hilvan_assembler.core.prune import Pruned, Verdict, order, prune
+from hilvan_assembler.core.prune import Conflicts, Verdict, order, prune
 from hilvan_assembler.core.score import score, signals
 from hilvan_assembler.core.sequence import supported
 from hilvan_assembler.model import (
@@ -36,7 +36,8 @@ class Ranking:
     """The candidates of one request with everything that ranking found out about them.
 
     Lists are by candidate index; ``verdicts`` has those that are out, ``ranked`` the others by
-    falling score.
+    falling score. Whether one of these is outdated is only looked at where it is asked: by
+    `stands`, and for all of them by `settle`.
     """
 
     candidates: tuple[Candidate, ...]
@@ -44,8 +45,28 @@ class Ranking:
     signals: list[Signals]
     scores: list[float]
     verdicts: dict[int, Verdict]
-    merged: Mapping[int, Sequence[str]]
+    conflicts: Conflicts
     ranked: list[int] = field(default_factory=list)
+
+    def stands(self, index: int) -> bool:
+        """Whether nothing newer contradicts a ranked candidate; if something does, it is out."""
+        verdict = self.conflicts.outdated(index)
+        if verdict is not None:
+            self.verdicts[index] = verdict
+        return verdict is None
+
+    def settle(self) -> None:
+        """Take out of ``ranked`` everything that is outdated."""
+        self.ranked = [index for index in self.ranked if self.stands(index)]
+
+    @property
+    def nothing_relevant(self) -> bool:
+        """Whether nothing is left that could be rendered, whatever the budgets."""
+        return not any(self.stands(index) for index in self.ranked)
+
+    def merged(self, index: int) -> tuple[str, ...]:
+        """The ids of those that say the same as a survivor and stand behind it."""
+        return tuple(sorted(self.candidates[each].id for each in self.conflicts.groups[index][1:]))
 
 
 def relevance_of(retrieved: Retrieved, fusion: Fusion) -> list[float]:
@@ -59,16 +80,16 @@ def rank(retrieved: Retrieved, curated: Curated, options: Options, judge: Confli
     candidates = retrieved.candidates
     relevance = relevance_of(retrieved, options.fusion)
     excluded = _excluded(candidates, curated, options)
-    pruned = _pruned(retrieved, relevance, excluded, judge)
+    pruned = prune(candidates, retrieved.pairs, relevance, judge, excluded)
     values = [signals(c, r, options) for c, r in zip(candidates, relevance, strict=True)]
     scores = [score(each) for each in values]
-    verdicts = excluded | pruned.verdicts
+    verdicts = pruned.verdicts
     for index, value in enumerate(scores):
         if index not in verdicts and value < options.min_final:
             detail = f"{value:.3f} is below {options.min_final:g}"
             verdicts[index] = Verdict(Reason.BELOW_MIN_FINAL, detail=detail)
     ranked = [index for index in order(candidates, scores) if index not in verdicts]
-    return Ranking(candidates, relevance, values, scores, verdicts, pruned.merged, ranked)
+    return Ranking(candidates, relevance, values, scores, verdicts, pruned.conflicts, ranked)
 
 
 def is_preference(candidate: Candidate) -> bool:
@@ -96,29 +117,6 @@ def _excluded(
             detail = f"{each.similarity:.3f} is below {options.min_semantic:g}"
             out[index] = Verdict(Reason.BELOW_MIN_SEMANTIC, detail=detail)
     return out
-
-
-def _pruned(
-    retrieved: Retrieved,
-    relevance: Sequence[float],
-    excluded: Mapping[int, Verdict],
-    judge: ConflictJudge,
-) -> Pruned:
-    """Prune among those that are still in, and tell it by their index among all."""
-    live = [i for i in range(len(retrieved.candidates)) if i not in excluded]
-    place = {index: position for position, index in enumerate(live)}
-    pairs = [
-        type(pair)(place[pair.left], place[pair.right], pair.similarity)
-        for pair in retrieved.pairs
-        if pair.left in place and pair.right in place
-    ]
-    found = prune(
-        [retrieved.candidates[i] for i in live], pairs, [relevance[i] for i in live], judge
-    )
-    return Pruned(
-        {live[position]: verdict for position, verdict in found.verdicts.items()},
-        {live[position]: ids for position, ids in found.merged.items()},
-    )
 
 
 def section_of(candidate: Candidate) -> Section:

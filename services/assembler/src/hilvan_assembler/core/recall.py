@@ -40,7 +40,7 @@ def bundle(
             ranking.verdicts[index] = Verdict(Reason.OVER_BUDGET)
         elif spent[source] + tokens > max_per_source:
             ranking.verdicts[index] = Verdict(Reason.OVER_BUDGET, detail=f"share of {source}")
-        else:
+        elif ranking.stands(index):
             chosen.append((index, tokens))
             spent[source] += tokens
             used += tokens

@@ -4,35 +4,35 @@ Every item begins with ``<`` and ends with ``>`` and a line break. tiktoken's en
 text there, so tokens of items add up to the tokens of the whole.
 """
 
+import re
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 
 from hilvan_assembler.model import Candidate, IdentityBlock, Layer, PinnedNote, Section
 
-_CONTROLS = {code: chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"}
-"""Control characters have no place in a prompt; their pictures (U+2400…) stand for them."""
-
-_ESCAPES = str.maketrans(
-    {
-        "&": "&amp;",
-        "<": "&lt;",
-        ">": "&gt;",
-        # What a model may read as a bracket: full width, small form, angle quotes, angle brackets.
-        **{mark: f"&#{ord(mark)};" for mark in "＜＞﹤﹥‹›〈〉⟨⟩"},
-        **{chr(code): picture for code, picture in _CONTROLS.items()},
-    }
-)
-_QUOTES = str.maketrans({'"': "&quot;", "\n": " ", "\t": " "})
+_ESCAPES = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    # What a model may read as a bracket: full width, small form, angle quotes, angle brackets.
+    **{mark: f"&#{ord(mark)};" for mark in "＜＞﹤﹥‹›〈〉⟨⟩\u2329\u232a"},
+    # Control characters have no place in a prompt; their pictures (U+2400…) stand for them.
+    **{chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n"},
+    # Nor have the two code points that are no characters and that XML has no way to write.
+    **dict.fromkeys("\ufffe\uffff", "\ufffd"),
+}
+_SPECIAL = re.compile(f"[{''.join(_ESCAPES)}]")
+_QUOTE_OR_BREAK = re.compile('["\t\n\x85\u2028\u2029]')
 
 
 def escaped(text: str) -> str:
     """Text as data: it can't close a tag or open one. `html.unescape` gives it back."""
-    return text.translate(_ESCAPES)
+    return _SPECIAL.sub(lambda found: _ESCAPES[found[0]], text)
 
 
 def attribute(text: str) -> str:
     """Text as the value of an attribute, on one line."""
-    return escaped(text).translate(_QUOTES)
+    return _QUOTE_OR_BREAK.sub(lambda found: "&quot;" if found[0] == '"' else " ", escaped(text))
 
 
 def opening(section: Section, zone: tzinfo) -> str:
@@ -65,12 +65,20 @@ def candidate_item(candidate: Candidate, zone: tzinfo) -> str:
 
 def moment(time: datetime, zone: tzinfo) -> str:
     """A time to the minute with its offset, such as ``2025-03-01T08:00-05:00``."""
-    return time.astimezone(zone).isoformat(timespec="minutes")
+    return _local(time, zone).isoformat(timespec="minutes")
+
+
+def _local(time: datetime, zone: tzinfo) -> datetime:
+    """A time in a zone; as it is at the two ends of the calendar, where the zone leads past."""
+    try:
+        return time.astimezone(zone)
+    except OverflowError:
+        return time
 
 
 def _memory(candidate: Candidate, zone: tzinfo) -> str:
     about = f' about="{attribute(candidate.category)}"' if candidate.category else ""
-    day = candidate.update_time.astimezone(zone).date().isoformat()
+    day = _local(candidate.update_time, zone).date().isoformat()
     return f'<memory{about} date="{day}">{escaped(_titled(candidate))}</memory>\n'
 
 

@@ -25,14 +25,15 @@ THREAD_HITS = 3
 
 def supported(candidates: Sequence[Candidate], relevance: Sequence[float]) -> list[float]:
     """The relevance of each candidate, 0..1, with what its sequence adds."""
-    places = {
-        (each.origin.thread, each.origin.position): index
-        for index, each in enumerate(candidates)
-        if each.origin.thread and each.origin.position is not None
-    }
+    places: dict[tuple[str, int], float] = {}
+    for each, value in zip(candidates, relevance, strict=True):
+        if each.origin.thread and each.origin.position is not None:
+            # Several entries may come from one turn: the best of them speaks for it.
+            place = (each.origin.thread, each.origin.position)
+            places[place] = max(value, places.get(place, 0.0))
     threads = _threads(candidates, relevance)
     return [
-        _supported(each, value, places, threads, relevance)
+        _supported(each, value, places, threads)
         for each, value in zip(candidates, relevance, strict=True)
     ]
 
@@ -40,9 +41,8 @@ def supported(candidates: Sequence[Candidate], relevance: Sequence[float]) -> li
 def _supported(
     candidate: Candidate,
     value: float,
-    places: Mapping[tuple[str, int], int],
+    places: Mapping[tuple[str, int], float],
     threads: Mapping[str, float],
-    relevance: Sequence[float],
 ) -> float:
     thread, position = candidate.origin.thread, candidate.origin.position
     if not thread or position is None:
@@ -50,9 +50,7 @@ def _supported(
     missing = 1.0 - value
     for distance, weight in NEIGHBOUR_WEIGHTS.items():
         for place in (position - distance, position + distance):
-            neighbour = places.get((thread, place))
-            if neighbour is not None:
-                missing *= 1.0 - weight * relevance[neighbour]
+            missing *= 1.0 - weight * places.get((thread, place), 0.0)
     missing *= 1.0 - THREAD_WEIGHT * threads[thread]
     return 1.0 - missing
 

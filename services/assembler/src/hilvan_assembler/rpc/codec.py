@@ -63,7 +63,7 @@ def recalled(value: Recalled) -> pb.RecallResponse:
         ],
         decisions=[_decision(each) for each in value.decisions],
         degraded=degraded(value.degraded),
-        no_relevant_memory=not ranking.ranked,
+        no_relevant_memory=ranking.nothing_relevant,
         timings=timings(value.timings),
     )
 

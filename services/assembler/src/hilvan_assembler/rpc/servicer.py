@@ -14,7 +14,7 @@ from hilvan_assembler.usecases.assembling import Assembler
 from hilvan_assembler.usecases.starting import Starter
 from hilvan_kit.deadlines import Deadline
 from hilvan_kit.guards import credentials, principal
-from hilvan_kit.validation import Faults, InvalidRequest, refuse, scan
+from hilvan_kit.validation import InvalidRequest
 
 Context = Any
 """grpc.aio's servicer context; its generics say nothing that is used here."""
@@ -77,15 +77,23 @@ class AssemblerServicer(rpc.AssemblerServiceServicer):
     async def Preview(self, request: pb.PreviewRequest, context: Context) -> pb.PreviewResponse:
         """See the proto."""
         call = request.WhichOneof("call")
+        if call is None:
+            raise InvalidRequest([("call", "is required")])
+        try:
+            return await self._preview(call, request, context)
+        except InvalidRequest as error:
+            raise InvalidRequest([(f"{call}.{path}", why) for path, why in error.pairs]) from error
+
+    async def _preview(
+        self, call: str, request: pb.PreviewRequest, context: Context
+    ) -> pb.PreviewResponse:
         if call == "assemble":
             answer = await self._assemble(request.assemble, context, preview=True)
             return pb.PreviewResponse(assemble=answer)
         if call == "start_session":
             start = await self._start(request.start_session, context, preview=True)
             return pb.PreviewResponse(start_session=start)
-        if call == "recall":
-            return pb.PreviewResponse(recall=await self.Recall(request.recall, context))
-        raise InvalidRequest([("call", "is required")])
+        return pb.PreviewResponse(recall=await self.Recall(request.recall, context))
 
     async def _assemble(
         self, request: pb.AssembleRequest, context: Context, *, preview: bool
@@ -106,9 +114,7 @@ class AssemblerServicer(rpc.AssemblerServiceServicer):
     async def _start(
         self, request: pb.StartSessionRequest, context: Context, *, preview: bool
     ) -> pb.StartSessionResponse:
-        faults = Faults()
-        scan(request, faults)
-        refuse(faults)
+        validation.start_session(request)
         found = await self._uses.starter.start(
             _caller(), request.scope.project_id, self._uses.deadline(context), preview=preview
         )

@@ -1,5 +1,6 @@
 """Bounds of requests. Every fault of a request is found before any is told."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
@@ -29,6 +30,9 @@ BOOSTS_MOST = 32
 BOOST_MOST = 10
 RECALL_BUDGET = 4_000
 SEARCH_LIMIT = 20
+CATEGORY_MOST = 64
+
+_PROJECT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 
 _TIERS = {
     "memories": Tier.MEMORIES,
@@ -60,6 +64,7 @@ class Validator:
         faults = Faults()
         scan(request, faults)
         faults.length(request.query, "query", QUERY_MOST)
+        _project_faults(request.scope.project_id, faults, "scope.project_id")
         self._overrides_faults(request.overrides, faults)
         refuse(faults)
         return (
@@ -76,6 +81,7 @@ class Validator:
         scan(request, faults)
         faults.length(request.query, "query", QUERY_MOST)
         faults.check(not request.query or bool(request.query.strip()), "query", "must not be blank")
+        _project_faults(request.project_id, faults, "project_id")
         self._overrides_faults(request.overrides, faults)
         budget = request.token_budget if request.HasField("token_budget") else RECALL_BUDGET
         share = request.max_per_source if request.HasField("max_per_source") else budget // 2
@@ -118,6 +124,7 @@ def search(request: pb.SearchRequest) -> tuple[CandidateRequest, Fusion, int]:
     scan(request, faults)
     faults.length(request.query, "query", QUERY_MOST)
     faults.check(not request.query or bool(request.query.strip()), "query", "must not be blank")
+    _project_faults(request.project_id, faults, "project_id")
     limit = request.limit if request.HasField("limit") else SEARCH_LIMIT
     faults.between(limit, "limit", 0, HITS_MOST)
     faults.between(request.min_semantic, "min_semantic", 0, 1)
@@ -139,6 +146,14 @@ def search(request: pb.SearchRequest) -> tuple[CandidateRequest, Fusion, int]:
         include_muted=True,
     )
     return wanted, joined, limit
+
+
+def start_session(request: pb.StartSessionRequest) -> None:
+    """Refuse a bad request to start a session."""
+    faults = Faults()
+    scan(request, faults)
+    _project_faults(request.scope.project_id, faults, "scope.project_id")
+    refuse(faults)
 
 
 def options(overrides: pb.Overrides, now: datetime) -> Options:
@@ -175,6 +190,11 @@ def fusion_faults(message: pb.Fusion, faults: Faults, path: str) -> None:
     """Bounds of a fusion."""
     faults.between(message.vector_weight, f"{path}.vector_weight", 0, 1)
     faults.between(message.keyword_weight, f"{path}.keyword_weight", 0, 1)
+    off = [
+        message.HasField(name) and getattr(message, name) == 0
+        for name in ("vector_weight", "keyword_weight")
+    ]
+    faults.check(not all(off), path, "switches every source off")
     if message.HasField("rank_constant"):
         faults.between(message.rank_constant, f"{path}.rank_constant", 1, 1000)
 
@@ -187,6 +207,16 @@ def zone(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # not found, not a name, or a folder of names
         return None
+
+
+def _project_faults(project_id: str, faults: Faults, path: str) -> None:
+    """An id that no project can have; whether there is such a project is curation's to say."""
+    if project_id:
+        faults.check(
+            bool(_PROJECT_ID.fullmatch(project_id)),
+            path,
+            "must be 1 to 128 of A-Z a-z 0-9 . _ @ -, starting with a letter or digit",
+        )
 
 
 def _wanted(query: str, project_id: str, overrides: pb.Overrides) -> Wanted:
@@ -215,5 +245,6 @@ def _boost_faults(overrides: pb.Overrides, faults: Faults, path: str) -> None:
     seen: set[str] = set()
     for index, boost in enumerate(boosts[:BOOSTS_MOST]):
         faults.between(boost.factor, f"{path}[{index}].factor", 0, BOOST_MOST)
+        faults.length(boost.category, f"{path}[{index}].category", CATEGORY_MOST)
         faults.check(boost.category not in seen, f"{path}[{index}].category", "must not repeat")
         seen.add(boost.category)

@@ -12,7 +12,7 @@ from hilvan_assembler.core import explain, pipeline
 from hilvan_assembler.core.prune import CONFLICT_FROM, order
 from hilvan_assembler.core.ranking import Ranking, rank, relevance_of
 from hilvan_assembler.core.recall import Bundle, bundle
-from hilvan_assembler.errors import AssemblerError, ServiceError, ServiceTimeout, SourcesFailed
+from hilvan_assembler.errors import AssemblerError, ServiceError, SourcesFailed
 from hilvan_assembler.model import (
     Assembly,
     Caller,
@@ -32,6 +32,7 @@ from hilvan_assembler.model import (
     Tier,
 )
 from hilvan_assembler.ports import ConflictJudge, Curation, Retrieval, Tokenizer
+from hilvan_assembler.usecases.together import early, lost, together
 from hilvan_kit.deadlines import Deadline
 
 T = TypeVar("T")
@@ -110,9 +111,8 @@ class Assembler:
         owners = _owners(caller, wanted.project_id)
         timings: dict[str, float] = {}
         request = _request(wanted, options, layers, owners)
-        skip = query_empty or not layers or not request.sources
-        answer, curated = await asyncio.gather(
-            _nothing() if skip else self._retrieve(caller, request, deadline, timings),
+        answer, curated = await together(
+            _nothing() if query_empty else self._retrieve(caller, request, deadline, timings),
             self._curate(caller, wanted.project_id, tokenizer, deadline, timings),
         )
         started = time.perf_counter()
@@ -149,6 +149,8 @@ class Assembler:
         )
         started = time.perf_counter()
         ranking = rank(answer.retrieved, Curated(), options, self._judge)
+        if explained:
+            ranking.settle()
         packed = bundle(ranking, options, *budget, tokenizer)
         told = explain.recall_decisions(ranking, packed) if explained else ()
         timings["assemble"] = time.perf_counter() - started
@@ -192,12 +194,12 @@ class Assembler:
         except SourcesFailed:
             if request.require_all_sources:
                 raise
-            lost = [Degradation(each.value, PartStatus.UNAVAILABLE) for each in request.sources]
-            return RetrievalAnswer(Retrieved(), tuple(lost))
+            silent = [Degradation(each.value, PartStatus.UNAVAILABLE) for each in request.sources]
+            return RetrievalAnswer(Retrieved(), tuple(silent))
         except ServiceError as error:
             if request.require_all_sources:
                 raise SourcesFailed("retrieval") from error
-            return RetrievalAnswer(Retrieved(), (_lost(error),))
+            return RetrievalAnswer(Retrieved(), (lost(error),))
 
     async def _retrieve_or_fail(
         self,
@@ -207,7 +209,7 @@ class Assembler:
         timings: dict[str, float],
     ) -> RetrievalAnswer:
         answer = await _timed(
-            self._retrieval.candidates(caller, request, deadline), "retrieval", timings
+            self._retrieval.candidates(caller, request, early(deadline)), "retrieval", timings
         )
         timings.update(answer.timings)
         return answer
@@ -222,10 +224,10 @@ class Assembler:
     ) -> tuple[CurationAnswer, tuple[Degradation, ...]]:
         """What curation says, or nothing with what became of it."""
         try:
-            asked = self._curation.resolve(caller, project_id, tokenizer.name, deadline)
+            asked = self._curation.resolve(caller, project_id, tokenizer.name, early(deadline))
             return await _timed(asked, "curation", timings), ()
         except ServiceError as error:
-            return CurationAnswer(Curated()), (_lost(error),)
+            return CurationAnswer(Curated()), (lost(error),)
 
     def _count(self, caller: Caller, assembly: Assembly) -> None:
         """Report which entries were loaded, without delaying the answer."""
@@ -268,11 +270,6 @@ def _owners(caller: Caller, project_id: str) -> tuple[str, ...]:
     """Whose entries a prompt may hold: the caller's own, and the project's."""
     own = f"user:{caller.user}"
     return (own, f"project:{project_id}") if project_id else (own,)
-
-
-def _lost(error: ServiceError) -> Degradation:
-    late = isinstance(error, ServiceTimeout)
-    return Degradation(error.service, PartStatus.TIMEOUT if late else PartStatus.UNAVAILABLE)
 
 
 async def _nothing() -> RetrievalAnswer:

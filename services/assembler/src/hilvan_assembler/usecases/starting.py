@@ -1,6 +1,5 @@
 """What a session begins with."""
 
-import asyncio
 from dataclasses import dataclass
 
 from hilvan_assembler.errors import ServiceError
@@ -11,10 +10,10 @@ from hilvan_assembler.model import (
     CurationAnswer,
     Degradation,
     Element,
-    PartStatus,
     SessionOpening,
 )
 from hilvan_assembler.ports import Curation, Retrieval
+from hilvan_assembler.usecases.together import early, lost, together
 from hilvan_kit.deadlines import Deadline
 
 NEWS_MOST = 50
@@ -53,7 +52,7 @@ class Starter:
         self, caller: Caller, project_id: str, deadline: Deadline, *, preview: bool
     ) -> Start:
         """Ask everything at once. Raises ProjectNotFound, and ServiceError without curation."""
-        personal, own, opening, project = await asyncio.gather(
+        personal, own, opening, project = await together(
             self._curation.resolve(caller, "", "", deadline),
             self._curation.brief(caller, "", deadline),
             self._curation.open_session(caller, project_id, preview=preview, deadline=deadline),
@@ -70,7 +69,7 @@ class Starter:
     ) -> tuple[CurationAnswer, Brief, tuple[Changed, ...], tuple[Degradation, ...]] | None:
         if not project_id:
             return None
-        answer, brief, news = await asyncio.gather(
+        answer, brief, news = await together(
             self._curation.resolve(caller, project_id, "", deadline),
             self._curation.brief(caller, project_id, deadline),
             self._news(caller, project_id, deadline),
@@ -82,9 +81,10 @@ class Starter:
     ) -> tuple[tuple[Changed, ...], tuple[Degradation, ...]]:
         """The project's entries, or none: a session can begin without them."""
         try:
-            return tuple(await self._retrieval.changed(caller, project_id, deadline)), ()
+            changed = await self._retrieval.changed(caller, project_id, early(deadline))
         except ServiceError as error:
-            return (), (Degradation(error.service, PartStatus.UNAVAILABLE),)
+            return (), (lost(error),)
+        return tuple(changed), ()
 
 
 def _project_start(
