@@ -1,7 +1,9 @@
 """Between the model and rows."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,16 @@ from hilvan_retrieval.model import (
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
+# Looked up once a row: calling an enum costs ten times as much.
+_LAYERS = {layer.value: layer for layer in Layer}
+_owner = lru_cache(maxsize=4096)(Owner.parse)
+
 ENTRY_COLUMNS = tuple(column for column in entries.c if column.name not in ("uid", "tenant"))
+_TEXT = ENTRY_COLUMNS.index(entries.c.text)
+_DETAILS = ENTRY_COLUMNS.index(entries.c.details)
+
+REMEMBERED_ROWS = 4096
+REMEMBERED_CHARACTERS = 2048
 
 
 def micros(time: datetime | None) -> int | None:
@@ -40,13 +51,13 @@ def moment(value: int | None) -> datetime | None:
 def entry_row(entry: Entry) -> dict[str, Any]:
     """The columns of an entry, without its keys across tenants."""
     origin = entry.origin
-    details = {
-        "topics": entry.topics,
-        "outcome": entry.outcome,
-        "steps": entry.steps,
-        "tags": entry.tags,
-        "origin": [origin.kind, origin.uri, origin.thread, origin.position],
-    }
+    details = (
+        entry.topics,
+        entry.outcome,
+        entry.steps,
+        entry.tags,
+        (origin.kind, origin.uri, origin.thread, origin.position),
+    )
     return {
         "id": entry.id,
         "layer": entry.layer.value,
@@ -75,18 +86,27 @@ def stored_row(tenant: str, entry: Entry) -> dict[str, Any]:
     return {"uid": entry_uid(tenant, entry.id), "tenant": tenant, **entry_row(entry)}
 
 
-def row_entry(row: Sequence[Any]) -> Entry:
-    """Read a row of `ENTRY_COLUMNS`, in their order."""
+def row_entry(row: tuple[Any, ...]) -> Entry:
+    """Read a row of `ENTRY_COLUMNS`, in their order.
+
+    A user's calls read the same rows again and again, so short ones are remembered: an equal row
+    is an equal entry, whatever was written in between. With its bounds the memory is some 20 MB.
+    """
+    is_short = len(row[_TEXT]) + len(row[_DETAILS]) <= REMEMBERED_CHARACTERS
+    return _remembered_entry(row) if is_short else _read_entry(row)
+
+
+def _read_entry(row: tuple[Any, ...]) -> Entry:
     (
         entry_id, layer, owner, category, title, text, importance, confidence, access_count,
         reinforcement_count, create_us, update_us, last_access_us, valid_from_us, valid_until_us,
         superseded_by, supersede_us, details_text, version,
     ) = row  # fmt: skip
-    details = orjson.loads(details_text)
+    topics, outcome, steps, tags, origin = orjson.loads(details_text)
     return Entry(
         id=entry_id,
-        layer=Layer(layer),
-        owner=Owner.parse(owner),
+        layer=_LAYERS[layer],
+        owner=_owner(owner),
         category=category,
         title=title,
         text=text,
@@ -101,13 +121,21 @@ def row_entry(row: Sequence[Any]) -> Entry:
         valid_until=moment(valid_until_us),
         superseded_by=superseded_by,
         supersede_time=moment(supersede_us),
-        topics=tuple(details["topics"]),
-        outcome=details["outcome"],
-        steps=tuple(details["steps"]),
-        tags=tuple(details["tags"]),
-        origin=Origin(*details["origin"]),
+        topics=tuple(topics),
+        outcome=outcome,
+        steps=tuple(steps),
+        tags=tuple(tags),
+        origin=Origin(*origin),
         version=version,
     )
+
+
+_remembered_entry = lru_cache(maxsize=REMEMBERED_ROWS)(_read_entry)
+
+
+def text_hash(entry: Entry) -> str:
+    """What a vector is made of, as 64 hexadecimal digits."""
+    return hashlib.sha256(entry.searchable_text.encode()).hexdigest()
 
 
 def vector_blob(vector: Vector) -> bytes:
@@ -118,6 +146,16 @@ def vector_blob(vector: Vector) -> bytes:
 def blob_vector(blob: bytes) -> Vector:
     """The inverse of `vector_blob`, in float32."""
     return np.frombuffer(blob, dtype="<f2").astype(np.float32)
+
+
+def blob_vectors(blobs: Sequence[bytes | None]) -> list[Vector | None]:
+    """`blob_vector` of many, None for None: one conversion for all of them."""
+    present = [blob for blob in blobs if blob is not None]
+    if not present:
+        return [None] * len(blobs)
+    matrix = np.frombuffer(b"".join(present), dtype="<f2").astype(np.float32)
+    rows = iter(matrix.reshape(len(present), -1))
+    return [None if blob is None else next(rows) for blob in blobs]
 
 
 def answer_text(answer: Answer) -> str:

@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hilvan_retrieval.adapters.records.codec import vector_blob
+from hilvan_retrieval.adapters.records.codec import text_hash, vector_blob
 from hilvan_retrieval.adapters.records.database import Database
-from hilvan_retrieval.adapters.records.store import load_stored, now_micros, text_hash
+from hilvan_retrieval.adapters.records.loading import WITH_VECTORS, WITHOUT_VECTORS, read_stored
+from hilvan_retrieval.adapters.records.store import now_micros
 from hilvan_retrieval.adapters.records.tables import outbox, vectors
 from hilvan_retrieval.model import OutboxCounts, OutboxRow, Source, Stored, Uid
 
@@ -44,13 +46,14 @@ class SqlOutbox:
 
     async def load(self, rows: Sequence[OutboxRow]) -> dict[Uid, Stored]:
         """The rows' entries as they are now."""
-        async with self._database.read() as connection:
-            return await load_stored(connection, [row.uid for row in rows], with_vectors=True)
+        return read_stored(await self._database.read_keys(WITH_VECTORS, [row.uid for row in rows]))
 
     async def save_vectors(self, made: Mapping[Uid, Stored]) -> None:
         """Keep embeddings that were made on the way, of texts that are still the same."""
-        async with self._database.write() as connection:
-            current = await load_stored(connection, made, with_vectors=False)
+
+        async def work(connection: AsyncConnection) -> None:
+            found = await connection.execute(WITHOUT_VECTORS, {"keys": list(made)})
+            current = read_stored(found.all())
             rows = [
                 {
                     "uid": uid,
@@ -67,15 +70,15 @@ class SqlOutbox:
                 await connection.execute(delete(vectors).where(vectors.c.uid.in_(uids)))
                 await connection.execute(insert(vectors), rows)
 
-    async def settle(self, source: Source, rows: Sequence[OutboxRow]) -> None:
+        await self._database.write(work)
+
+    async def settle(self, source: Source, rows: Sequence[OutboxRow]) -> None:  # noqa: ARG002 - see below
         """Remove rows that were not written again."""
         if rows:
-            # A newer write of the entry has a newer seq, so its row is not among these.
-            statement = delete(outbox).where(
-                outbox.c.source == source.value, outbox.c.seq.in_([row.seq for row in rows])
-            )
-            async with self._database.write() as connection:
-                await connection.execute(statement)
+            # A newer write of the entry has a newer seq, so its row is not among these. A seq is
+            # of one source; naming that as well would make the planner walk all of its rows.
+            statement = delete(outbox).where(outbox.c.seq.in_([row.seq for row in rows]))
+            await self._database.write(lambda connection: connection.execute(statement))
 
     async def postpone(
         self, source: Source, row: OutboxRow, error: str, retry_seconds: float | None
@@ -92,8 +95,7 @@ class SqlOutbox:
                 error=error[:500],
             )
         )
-        async with self._database.write() as connection:
-            await connection.execute(statement)
+        await self._database.write(lambda connection: connection.execute(statement))
 
     async def unsettled(self, uids: Sequence[Uid]) -> bool:
         """Whether any index is still behind."""

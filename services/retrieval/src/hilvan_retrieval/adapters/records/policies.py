@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from sqlalchemy import Table, delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hilvan_retrieval.adapters.records import codec
 from hilvan_retrieval.adapters.records.database import Database
@@ -53,9 +54,11 @@ class SqlPolicyStore:
     async def _replace(
         self, table: Table, key: dict[str, str], values: dict[str, str] | None
     ) -> None:
-        async with self._database.write() as connection:
-            await connection.execute(
-                delete(table).where(*(table.c[name] == value for name, value in key.items()))
-            )
+        matches = [table.c[name] == value for name, value in key.items()]
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(delete(table).where(*matches))
             if values is not None:
                 await connection.execute(insert(table).values(**key, **values))
+
+        await self._database.write(work)

@@ -1,32 +1,17 @@
 """`EntryStore` in SQL."""
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from time import time as wall_clock
-from typing import Any
 
-from sqlalchemy import (
-    and_,
-    delete,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import and_, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hilvan_retrieval.adapters.records import codec
 from hilvan_retrieval.adapters.records.database import Database
-from hilvan_retrieval.adapters.records.tables import (
-    entries,
-    outbox,
-    requests,
-    vectors,
-)
+from hilvan_retrieval.adapters.records.loading import WITH_VECTORS, WITHOUT_VECTORS, read_stored
+from hilvan_retrieval.adapters.records.tables import entries, outbox, requests, vectors
 from hilvan_retrieval.errors import RequestIdReused
 from hilvan_retrieval.model import (
     Answer,
@@ -44,8 +29,6 @@ from hilvan_retrieval.model import (
 )
 
 REQUEST_KEPT_SECONDS = 24 * 3600
-CHAIN_LIMIT = 64
-"""Supersession links that are followed from one entry; a longer chain is refused by `core`."""
 
 
 class SqlEntryStore:
@@ -64,16 +47,17 @@ class SqlEntryStore:
         request: RequestKey | None = None,
     ) -> Answer:
         """Change the record in one transaction."""
-        async with self._database.write() as connection:
+
+        async def work(connection: AsyncConnection) -> Answer:
             if request is not None:
                 kept = await self._kept_answer(connection, tenant, request)
                 if kept is not None:
                     return kept
             current = await _with_links(connection, tenant, ids)
             change = decide(current)
-            puts = [
-                replace(entry, version=_version(current, entry.id) + 1) for entry in change.puts
-            ]
+            unread = list({each.id for each in change.puts} - set(ids) - current.keys())
+            old = current | await _load(connection, tenant, unread)
+            puts = [replace(each, version=_version(old, each.id) + 1) for each in change.puts]
             await _delete(connection, tenant, change.deletes)
             await _put(connection, tenant, puts, change.vectors)
             if not change.quiet:
@@ -83,6 +67,8 @@ class SqlEntryStore:
             if request is not None:
                 await self._keep_answer(connection, tenant, request, answer)
             return answer
+
+        return await self._database.write(work)
 
     async def count_accesses(
         self, tenant: str, ids: Sequence[str], time: datetime, request: RequestKey | None
@@ -94,7 +80,8 @@ class SqlEntryStore:
             .where(entries.c.uid.in_(uids))
             .values(access_count=entries.c.access_count + 1, last_access_us=codec.micros(time))
         )
-        async with self._database.write() as connection:
+
+        async def work(connection: AsyncConnection) -> int:
             if request is not None:
                 kept = await self._kept_answer(connection, tenant, request)
                 if kept is not None:
@@ -104,17 +91,20 @@ class SqlEntryStore:
                 await self._keep_answer(connection, tenant, request, Answer(str(counted)))
             return int(counted)
 
+        return await self._database.write(work)
+
     async def entries(self, tenant: str, ids: Sequence[str]) -> dict[str, Entry]:
         """The entries of these ids."""
-        async with self._database.read() as connection:
-            return await _load(connection, tenant, ids)
+        keys = [entry_uid(tenant, entry_id) for entry_id in ids]
+        stored = read_stored(await self._database.read_keys(WITHOUT_VECTORS, keys), tenant)
+        return {each.entry.id: each.entry for each in stored.values()}
 
     async def hydrate(
         self, tenant: str, uids: Sequence[Uid], *, vectors: bool
     ) -> dict[Uid, Stored]:
         """The entries behind an index's hits."""
-        async with self._database.read() as connection:
-            return await load_stored(connection, uids, tenant=tenant, with_vectors=vectors)
+        statement = WITH_VECTORS if vectors else WITHOUT_VECTORS
+        return read_stored(await self._database.read_keys(statement, uids), tenant)
 
     async def page(self, query: EntryQuery) -> list[Entry]:
         """A page by falling update time."""
@@ -130,35 +120,36 @@ class SqlEntryStore:
         if query.after is not None:
             update_us, entry_id = query.after
             statement = statement.where(
+                # Says nothing new, but tells the planner where in the index to begin.
+                entries.c.update_us <= update_us,
                 or_(
                     entries.c.update_us < update_us,
                     and_(entries.c.update_us == update_us, entries.c.id > entry_id),
-                )
+                ),
             )
         statement = statement.order_by(entries.c.update_us.desc(), entries.c.id).limit(query.limit)
         async with self._database.read() as connection:
-            return [codec.row_entry(row) for row in await connection.execute(statement)]
+            return [codec.row_entry(tuple(row)) for row in await connection.execute(statement)]
 
     async def recent_vectors(self, tenant: str, owner: Owner, layer: Layer) -> dict[str, Vector]:
         """Vectors that the index has not seen yet."""
+        # From the outbox, which is nearly empty, to the entries, of which there may be many: the
+        # uid implies the tenant, and a condition on it would offer the planner the long way.
+        unseen = select(outbox.c.uid).where(
+            outbox.c.source == Source.VECTOR.value, outbox.c.tenant == tenant
+        )
         statement = (
             select(entries.c.id, vectors.c.vector)
-            .join(outbox, outbox.c.uid == entries.c.uid)
             .join(vectors, vectors.c.uid == entries.c.uid)
             .where(
-                outbox.c.source == Source.VECTOR.value,
-                entries.c.tenant == tenant,
+                entries.c.uid.in_(unseen),
                 entries.c.owner == owner.key,
                 entries.c.layer == layer.value,
             )
         )
         async with self._database.read() as connection:
             rows = await connection.execute(statement)
-            return {
-                row.id: vector
-                for row in rows
-                if (vector := codec.blob_vector(row.vector)) is not None
-            }
+            return {row.id: codec.blob_vector(row.vector) for row in rows}
 
     async def count(self, tenant: str) -> int:
         """How many entries the tenant has."""
@@ -212,45 +203,12 @@ def now_micros(clock: Callable[[], float]) -> int:
     return int(clock() * 1_000_000)
 
 
-def text_hash(entry: Entry) -> str:
-    """What a vector was made of."""
-    return hashlib.sha256(entry.searchable_text.encode()).hexdigest()
-
-
-async def load_stored(
-    connection: AsyncConnection,
-    uids: Iterable[Uid],
-    *,
-    tenant: str | None = None,
-    with_vectors: bool,
-) -> dict[Uid, Stored]:
-    """Entries by uid, with the vectors that fit their text; of one tenant, if given."""
-    wanted = list(uids)
-    if not wanted:
+async def _load(connection: AsyncConnection, tenant: str, ids: Sequence[str]) -> dict[str, Entry]:
+    if not ids:
         return {}
-    columns = [entries.c.uid, *codec.ENTRY_COLUMNS]
-    source: Any = entries
-    if with_vectors:
-        columns += [vectors.c.vector]
-        source = entries.outerjoin(vectors, vectors.c.uid == entries.c.uid)
-    statement = select(*columns).select_from(source).where(entries.c.uid.in_(wanted))
-    if tenant is not None:
-        statement = statement.where(entries.c.tenant == tenant)
-    rows = (await connection.execute(statement)).all()
-    if not with_vectors:
-        return {row[0]: Stored(codec.row_entry(row[1:])) for row in rows}
-    return {
-        row[0]: Stored(
-            codec.row_entry(row[1:-1]), None if row[-1] is None else codec.blob_vector(row[-1])
-        )
-        for row in rows
-    }
-
-
-async def _load(connection: AsyncConnection, tenant: str, ids: Iterable[str]) -> dict[str, Entry]:
-    uids = {entry_uid(tenant, entry_id) for entry_id in ids}
-    stored = await load_stored(connection, sorted(uids), tenant=tenant, with_vectors=False)
-    return {each.entry.id: each.entry for each in stored.values()}
+    keys = [entry_uid(tenant, entry_id) for entry_id in ids]
+    rows = (await connection.execute(WITHOUT_VECTORS, {"keys": keys})).all()
+    return {each.entry.id: each.entry for each in read_stored(rows, tenant).values()}
 
 
 async def _with_links(
@@ -260,15 +218,13 @@ async def _with_links(
     linked = select(*codec.ENTRY_COLUMNS).where(
         entries.c.tenant == tenant, entries.c.superseded_by.in_(ids)
     )
-    replaced = [codec.row_entry(row) for row in await connection.execute(linked)]
-    known: dict[str, Entry] = {each.id: each for each in replaced}
+    known = {row[0]: codec.row_entry(tuple(row)) for row in await connection.execute(linked)}
     wanted = set(ids)
-    for _ in range(CHAIN_LIMIT):
-        fresh = await _load(connection, tenant, wanted)
+    while wanted:
+        fresh = await _load(connection, tenant, sorted(wanted))
         known |= fresh
-        wanted = {e.superseded_by for e in fresh.values() if e.superseded_by} - known.keys()
-        if not wanted:
-            break
+        wanted = {each.superseded_by for each in fresh.values() if each.superseded_by}
+        wanted -= known.keys()
     return known
 
 
@@ -298,7 +254,7 @@ async def _put(
     rows = [codec.stored_row(tenant, entry) for entry in puts]
     uids = [row["uid"] for row in rows]
     # A vector of a text that has changed must not outlive it.
-    hashes = {row["uid"]: text_hash(entry) for row, entry in zip(rows, puts, strict=True)}
+    hashes = {row["uid"]: codec.text_hash(entry) for row, entry in zip(rows, puts, strict=True)}
     kept = await connection.execute(
         select(vectors.c.uid, vectors.c.text_hash).where(vectors.c.uid.in_(uids))
     )

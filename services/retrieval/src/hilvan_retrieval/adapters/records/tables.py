@@ -13,6 +13,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 metadata = MetaData()
@@ -52,7 +53,8 @@ entries = Table(
     Column("details", Text, nullable=False),
     Column("version", BigInteger, nullable=False),
     UniqueConstraint("tenant", "id"),
-    Index("entries_by_update", "tenant", "update_us", "id"),
+    # Falling, as pages are read: a page then starts at its place in the index.
+    Index("entries_by_update", "tenant", text("update_us DESC"), "id"),
     Index("entries_by_owner", "tenant", "owner", "layer"),
     Index("entries_by_link", "tenant", "superseded_by"),
     sqlite_with_rowid=False,
@@ -79,7 +81,8 @@ outbox = Table(
     Column("due_us", BigInteger, nullable=False, default=0),
     Column("parked", Boolean, nullable=False, default=False),
     Column("error", Text, nullable=False, default=""),
-    UniqueConstraint("source", "uid"),
+    # Led by uid, because every write looks its entries up here.
+    UniqueConstraint("uid", "source"),
     Index("outbox_by_seq", "source", "parked", "seq"),
     sqlite_autoincrement=True,
 )

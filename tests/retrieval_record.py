@@ -1,0 +1,131 @@
+"""The record's adapters, entries to put into them, and whose they are."""
+
+import os
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hilvan_kit.auth import Principal, Role
+from hilvan_retrieval.adapters.records import (
+    Database,
+    SqlEntryStore,
+    SqlOutbox,
+    SqlPolicyStore,
+    open_sqlite,
+)
+from hilvan_retrieval.model import Axis, Entry, Layer, Owner, SpacePolicy, Vector
+
+T0 = datetime(2025, 1, 1, tzinfo=UTC)
+NOW = datetime(2025, 6, 1, tzinfo=UTC)
+MODEL = "test-model"
+
+ANA = Owner(Axis.USER, "ana")
+BOB = Owner(Axis.USER, "bob")
+DESK = Owner(Axis.PROJECT, "desk")
+HOME = Owner(Axis.SPACE, "home")
+
+AS_ANA = Principal("acme", "ana", Role.MEMBER)
+AS_BOB = Principal("acme", "bob", Role.MEMBER)
+AS_CAL = Principal("acme", "cal", Role.MEMBER)
+AS_ADMIN = Principal("acme", "root", Role.ADMIN)
+AS_SERVICE = Principal("acme", "curation", Role.SERVICE)
+AS_RIVAL = Principal("rival", "ana", Role.MEMBER)
+
+SPACE = SpacePolicy("home", frozenset({"bob"}), frozenset({"ana"}), frozenset({"desk"}), ())
+"""Ana writes and Bob reads the space and its project; Cal does neither."""
+
+
+def entry(entry_id: str = "m1", text: str = "a statement", **values: Any) -> Entry:
+    """Make an entry of Ana, made and updated at `T0` unless told otherwise."""
+    base: dict[str, Any] = {
+        "layer": Layer.MEMORY,
+        "owner": ANA,
+        "create_time": T0,
+        "update_time": T0,
+    }
+    return Entry(id=entry_id, text=text, **(base | values))
+
+
+def unit(*values: float) -> Vector:
+    """Make a unit vector of the record's tests."""
+    vector = np.array(values, np.float32)
+    return vector / np.float32(np.linalg.norm(vector))
+
+
+class Clock:
+    """Seconds since 1970 that move only when told."""
+
+    def __init__(self, at: datetime = NOW) -> None:
+        """Stand at a moment."""
+        self.seconds = at.timestamp()
+
+    def __call__(self) -> float:
+        """Tell the time."""
+        return self.seconds
+
+    def moment(self) -> datetime:
+        """Tell the time as a datetime."""
+        return datetime.fromtimestamp(self.seconds, UTC)
+
+    def move(self, by: timedelta) -> None:
+        """Go forward."""
+        self.seconds += by.total_seconds()
+
+
+@contextmanager
+def quick_folder() -> Iterator[Path]:
+    """Give an empty folder, in memory where that is possible: a commit syncs its file."""
+    memory = Path("/dev/shm")  # noqa: S108 - the folder made in it is private
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+        yield Path(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The three ports of one database, and a way to open it once more, as a replica would."""
+
+    store: SqlEntryStore
+    outbox: SqlOutbox
+    policies: SqlPolicyStore
+    clock: Clock
+    again: Callable[[], AbstractAsyncContextManager[SqlEntryStore]]
+
+
+@asynccontextmanager
+async def sqlite_record() -> AsyncIterator[Record]:
+    """Open a record in a new SQLite file."""
+    with quick_folder() as folder:
+        clock = Clock()
+
+        @asynccontextmanager
+        async def opened() -> AsyncIterator[Database]:
+            database = open_sqlite(folder / "record.sqlite")
+            await database.prepare(MODEL)
+            try:
+                yield database
+            finally:
+                await database.close()
+
+        @asynccontextmanager
+        async def again() -> AsyncIterator[SqlEntryStore]:
+            async with opened() as other:
+                yield SqlEntryStore(other, clock)
+
+        async with opened() as database:
+            yield Record(
+                SqlEntryStore(database, clock),
+                SqlOutbox(database, clock),
+                SqlPolicyStore(database),
+                clock,
+                again,
+            )
+
+
+RECORDS: Mapping[str, Callable[[], AbstractAsyncContextManager[Record]]] = {"sqlite": sqlite_record}
+"""Every adapter of the record, for the contract suites: by name, how to open a new one."""
