@@ -4,10 +4,10 @@ import asyncio
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from google.rpc import error_details_pb2, status_pb2
 from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan.curation.v1 import curation_service_pb2_grpc as rpc
 from hilvan_curation.adapters.files import FileNoteSource
+from hilvan_curation.adapters.metadata import SqlMetadata
 from hilvan_curation.errors import RetrievalUnavailable
 from hilvan_curation.model import NoteEntry, SpacePolicy
 from hilvan_curation.ports import MetadataStore, NoteSource, Retrieval
@@ -232,23 +233,30 @@ class Refused:
 class Server:
     """A running server; `call` answers the message or how the call failed."""
 
-    address: str
     channel: grpc.aio.Channel
-    uses: UseCases
     keys: Keys
+    uses: UseCases
 
     async def call(
         self, method: str, request: Message | None = None, who: str = "ana", **named: str
     ) -> Any:
         """Call a method as somebody."""
-        stub: Any = rpc.CurationServiceStub(self.channel)
-        request = getattr(pb, f"{method}Request")() if request is None else request
-        try:
-            return await getattr(stub, method)(
-                request, timeout=DEADLINE, metadata=self.keys.metadata(who, **named)
-            )
-        except grpc.aio.AioRpcError as error:
-            return refused(error)
+        return await call(self.channel, method, request, self.keys.metadata(who, **named))
+
+
+async def call(
+    channel: grpc.aio.Channel,
+    method: str,
+    request: Message | None,
+    metadata: tuple[tuple[str, str], ...],
+) -> Any:
+    """Answer the message, or how the call failed."""
+    stub: Any = rpc.CurationServiceStub(channel)
+    request = getattr(pb, f"{method}Request")() if request is None else request
+    try:
+        return await getattr(stub, method)(request, timeout=DEADLINE, metadata=metadata)
+    except grpc.aio.AioRpcError as error:
+        return refused(error)
 
 
 def refused(error: grpc.aio.AioRpcError) -> Refused:
@@ -271,28 +279,50 @@ def refused(error: grpc.aio.AioRpcError) -> Refused:
 
 
 @asynccontextmanager
+async def serve_servicer(
+    servicer: CurationServicer,
+) -> AsyncIterator[tuple[grpc.aio.Channel, Keys]]:
+    """A real server and channel for a servicer, with the guards of production."""
+    keys = Keys.of_the_team()
+    authenticator = CredentialAuthenticator(
+        ApiKeyVerifier(lambda: keys.records, NOW.timestamp), None
+    )
+    server = grpc.aio.server(interceptors=[Guarded(standard_guards(authenticator, TABLE))])
+    rpc.add_CurationServiceServicer_to_server(servicer, server)
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    await server.start()
+    async with grpc.aio.insecure_channel(address) as channel:
+        yield channel, keys
+    await server.stop(0)
+
+
+@asynccontextmanager
 async def serve(
     metadata: MetadataStore,
     retrieval: Retrieval,
     *,
     roots: Sequence[Path] = (),
-    tokenizers: Tokenizers | None = None,
     open_source: Callable[[Sequence[Path]], NoteSource] = poll_files,
 ) -> AsyncIterator[Server]:
-    """A real server and channel, with the guards of production."""
-    keys = Keys.of_the_team()
-    authenticator = CredentialAuthenticator(
-        ApiKeyVerifier(lambda: keys.records, NOW.timestamp), None
-    )
-    async with AsyncExitStack() as stack:
-        uses = await stack.enter_async_context(
-            use_cases(metadata, retrieval, roots=roots, open_source=open_source)
-        )
-        server = grpc.aio.server(interceptors=[Guarded(standard_guards(authenticator, TABLE))])
-        servicer = CurationServicer(uses.curator, tokenizers or Tokenizers())
-        rpc.add_CurationServiceServicer_to_server(servicer, server)
-        address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-        await server.start()
-        stack.push_async_callback(partial(server.stop, 0))
-        channel = await stack.enter_async_context(grpc.aio.insecure_channel(address))
-        yield Server(address, channel, uses, keys)
+    """Curation with a real server and channel."""
+    async with (
+        use_cases(metadata, retrieval, roots=roots, open_source=open_source) as uses,
+        serve_servicer(CurationServicer(uses.curator, tokenizers())) as (channel, keys),
+    ):
+        yield Server(channel, keys, uses)
+
+
+@asynccontextmanager
+async def serve_example(folder: Path, retrieval: Retrieval | None = None) -> AsyncIterator[Server]:
+    """Curation over a copy of the sample team's vault in ``folder``, with a database."""
+    vault = copy_of_example(folder)
+    store = await SqlMetadata.open_sqlite(folder / "metadata.sqlite")
+    await store.add_vault(TENANT, vault)
+    async with serve(store, retrieval or MemoryRetrieval(), roots=[vault.parent]) as server:
+        yield server
+
+
+@cache
+def tokenizers() -> Tokenizers:
+    """Loaded once for all tests."""
+    return Tokenizers()

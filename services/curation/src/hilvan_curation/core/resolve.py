@@ -7,12 +7,13 @@ Strict prefix: elements load while their tokens fit; the first that does not fit
 after it. A note loads once, at its first place. What is muted is skipped and not counted.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
 from hilvan_curation.core.access import Found, Vaults
+from hilvan_curation.core.counting import Count
 from hilvan_curation.model import (
     Axis,
     CategoryNote,
@@ -29,8 +30,6 @@ PERSONAL_TOKENS = 22_000
 PROJECT_TOKENS = 38_000
 MOST_ITEMS = 250
 """The budget of a scope (spec, section 2.5)."""
-
-Count = Callable[[str], int]
 
 
 class ElementKind(StrEnum):

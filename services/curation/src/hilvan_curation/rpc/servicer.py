@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan.curation.v1 import curation_service_pb2_grpc as rpc
 from hilvan_curation.core.access import Vaults
+from hilvan_curation.core.counting import Count, remembered
 from hilvan_curation.model import Members, Note, SpaceKind, SpaceSnapshot
 from hilvan_curation.rpc import codec
 from hilvan_curation.rpc.unbuilt import Unbuilt
@@ -41,6 +42,7 @@ class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
         """Take the use cases and the tokenizers that requests may name."""
         self._curator = curator
         self._tokenizers = tokenizers
+        self._counts: dict[str, Count] = {}
 
     async def ResolveScope(
         self, request: pb.ResolveScopeRequest, context: Context
@@ -54,8 +56,8 @@ class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
         faults.check(known, "tokenizer", f"must be one of {', '.join(names)}")
         refuse(faults)
         tokens = request.token_budget if request.HasField("token_budget") else None
-        count = self._tokenizers.get(request.tokenizer).count
         who = principal()
+        count = self._count(request.tokenizer)
         found = self._curator.resolve(who, request.scope.project_id, tokens, count)
         readable = _readable_owners(self._curator.vaults(who), who)
         now = self._curator.now()
@@ -207,6 +209,11 @@ class CurationServicer(Unbuilt, rpc.CurationServiceServicer):
         _check(request)
         await self._curator.acknowledge(principal(), request.session_id)
         return pb.AcknowledgeSessionResponse()
+
+    def _count(self, tokenizer: str) -> Count:
+        if tokenizer not in self._counts:
+            self._counts[tokenizer] = remembered(self._tokenizers.get(tokenizer).count)
+        return self._counts[tokenizer]
 
     async def _pin(self, note_id: str, *, pinned: bool) -> pb.Note:
         who = principal()

@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 
 from hilvan_curation.core import frontmatter, sessions
 from hilvan_curation.core.access import PIN_TAG, Vaults
+from hilvan_curation.core.counting import Count
 from hilvan_curation.core.resolve import (
     PERSONAL_TOKENS,
     PROJECT_TOKENS,
     Budget,
-    Count,
     Resolution,
     resolve,
 )
