@@ -115,7 +115,7 @@ class Retrieval(retrieval_grpc.RetrievalServiceServicer):
 
     async def GetIndexState(self, request: Any, context: Any) -> Any:
         await self.script.see("GetIndexState", request, context)
-        return retrieval.GetIndexStateResponse(
+        answer = retrieval.GetIndexStateResponse(
             indexes=[
                 retrieval.IndexState(
                     source=entry_pb2.SOURCE_VECTOR,
@@ -126,6 +126,8 @@ class Retrieval(retrieval_grpc.RetrievalServiceServicer):
             entry_count=len(self.script.entries),
             embedding_model="test",
         )
+        answer.read_time.GetCurrentTime()
+        return answer
 
     async def ExportEntries(self, request: Any, context: Any) -> AsyncIterator[Any]:
         yield retrieval.ExportEntriesResponse(entries=self.script.entries.values())
@@ -234,9 +236,7 @@ class Assembler(assembler_grpc.AssemblerServiceServicer):
 
     async def Preview(self, request: Any, context: Any) -> Any:
         await self.script.see("Preview", request, context)
-        answer = assembler.PreviewResponse()
-        answer.assemble.as_of_time.GetCurrentTime()
-        return answer
+        return assembler.PreviewResponse()
 
 
 def _make(servicer: Any, script: Script) -> Any:

@@ -15,6 +15,7 @@ from hilvan.common.v1.entry_pb2 import Entry
 from hilvan.retrieval.v1.retrieval_service_pb2 import (
     ExportEntriesRequest,
     GetEntryRequest,
+    GetIndexStateRequest,
     UpsertEntryRequest,
 )
 from hilvan_client import errors
@@ -321,3 +322,9 @@ async def test_a_service_without_address_is_a_mistake_of_the_caller(address: str
     async with Hilvan.connect(retrieval=address) as hilvan:
         with pytest.raises(ValueError, match="assembler"):
             _ = hilvan.assembler
+
+
+async def test_every_call_states_its_deadline(script: Script, hilvan: Hilvan) -> None:
+    """The deadline travels as metadata too, so that a server can tell how long a call waited."""
+    await hilvan.retrieval.GetIndexState(GetIndexStateRequest(), timeout=1.5)
+    assert script.metadata[0]["hilvan-timeout-ms"] == "1500"

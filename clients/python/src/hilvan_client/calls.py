@@ -16,6 +16,10 @@ from hilvan_client.status import translate
 Metadata = tuple[tuple[str, str], ...]
 
 
+TIMEOUT_KEY = "hilvan-timeout-ms"
+"""Metadata that repeats the deadline: a server can tell by it how long a call has waited."""
+
+
 class CallingChannel:
     """Wraps a channel; ``timeout`` gives the seconds of a ``/service/method``."""
 
@@ -64,10 +68,12 @@ class _Method:
         metadata: Iterable[tuple[str, Any]] | None = None,
         **options: Any,
     ) -> Any:
+        seconds = self._timeout if timeout is None else timeout
+        stated = ((TIMEOUT_KEY, str(int(1000 * seconds))),)
         call = self._start(
             *requests,
-            timeout=self._timeout if timeout is None else timeout,
-            metadata=_merge(self._metadata, metadata),
+            timeout=seconds,
+            metadata=_merge(_merge(stated, self._metadata), metadata),
             **options,
         )
         return self._wrap(call)

@@ -51,7 +51,6 @@ def _examine(settings: Settings) -> list[Finding]:
         answers = []
         if Service.RETRIEVAL in serving:
             answers += await doctor_checks.indexes(hilvan)
-        if Service.ASSEMBLER in serving:
             answers.append(await doctor_checks.clock(hilvan))
         return answers
 

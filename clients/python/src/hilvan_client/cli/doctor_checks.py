@@ -93,18 +93,17 @@ async def indexes(hilvan: "Hilvan") -> list[Finding]:
 
 
 async def clock(hilvan: "Hilvan") -> Finding:
-    """How far the assembler's clock is from ours; its answer is exact to the second."""
-    from hilvan.assembler.v1 import assembler_service_pb2 as pb
+    """How far retrieval's clock, which dates every write, is from ours."""
+    from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 
-    request = pb.PreviewRequest(assemble=pb.AssembleRequest())
     try:
-        answer = await hilvan.assembler.Preview(request)
+        answer = await hilvan.retrieval.GetIndexState(pb.GetIndexStateRequest())
     except HilvanError as error:
-        return Finding("clock", ok=False, seen=str(error), advice="see the assembler's log")
-    behind = time.time() - answer.assemble.as_of_time.seconds
+        return Finding("clock", ok=False, seen=str(error), advice="see retrieval's log")
+    behind = time.time() - answer.read_time.ToNanoseconds() / 1e9
     ok = abs(behind) <= _CLOCK_LIMIT
     advice = "" if ok else "set both clocks by the network (NTP): times decide what holds"
-    return Finding("clock", ok=ok, seen=f"the server's differs by {behind:.0f} s", advice=advice)
+    return Finding("clock", ok=ok, seen=f"the server's differs by {behind:.1f} s", advice=advice)
 
 
 def _version(package: str) -> str:

@@ -1,13 +1,10 @@
 """`RetrievalService` on the wire."""
 
-import hashlib
 import uuid
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-
-from google.protobuf.message import Message
 
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
@@ -15,7 +12,6 @@ from hilvan_kit.auth import PermissionDenied, Reason, Role
 from hilvan_kit.deadlines import Deadline
 from hilvan_kit.guards import NotBuilt, principal
 from hilvan_kit.paging import page_key, page_token
-from hilvan_kit.validation import Faults, refuse, scan
 from hilvan_retrieval.core import outcomes
 from hilvan_retrieval.model import Entry, RequestKey
 from hilvan_retrieval.rpc import codec, importing, validation
@@ -75,7 +71,7 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
         floor = request.min_similarity
         kept = [c for c in best if c.similarity is None or c.similarity >= floor]
         return pb.SearchEntriesResponse(
-            candidates=[codec.candidate_message(each) for each in kept[: wanted.limit]]
+            candidates=[codec.candidate_fields(each) for each in kept[: wanted.limit]]  # type: ignore[misc]  # dictionaries
         )
 
     async def UpsertEntry(
@@ -234,34 +230,35 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
             entry_count=await reader.count(principal()),
             embedding_model=reader.model.id,
             embedding_dimensions=reader.model.dimensions,
+            read_time=codec.stamp(self._uses.now()),
         )
 
     async def PutSpacePolicy(
         self, request: pb.PutSpacePolicyRequest, context: Context
     ) -> pb.PutSpacePolicyResponse:
         """See the proto."""
+        tenant = _service_tenant()
         validation.checked(request)
-        await self._uses.policies.put_space(_service_tenant(), codec.space_policy(request.policy))
+        await self._uses.policies.put_space(tenant, codec.space_policy(request.policy))
         return pb.PutSpacePolicyResponse()
 
     async def DeleteSpacePolicy(
         self, request: pb.DeleteSpacePolicyRequest, context: Context
     ) -> pb.DeleteSpacePolicyResponse:
         """See the proto."""
+        tenant = _service_tenant()
         validation.checked(request)
-        await self._uses.policies.delete_space(_service_tenant(), request.space_id)
+        await self._uses.policies.delete_space(tenant, request.space_id)
         return pb.DeleteSpacePolicyResponse()
 
     async def PutUserMutes(
         self, request: pb.PutUserMutesRequest, context: Context
     ) -> pb.PutUserMutesResponse:
         """See the proto."""
-        faults = Faults()
-        scan(request, faults)
-        faults.check(len(request.mutes) <= validation.IDS_MOST, "mutes", "must be at most 1000")
-        refuse(faults)
+        tenant = _service_tenant()
+        validation.mutes(request)
         mutes = [codec.entry_mute(each) for each in request.mutes]
-        await self._uses.policies.put_user_mutes(_service_tenant(), request.user, mutes)
+        await self._uses.policies.put_user_mutes(tenant, request.user, mutes)
         return pb.PutUserMutesResponse()
 
     async def Consolidate(
@@ -290,17 +287,9 @@ def _service_tenant() -> str:
     return who.tenant
 
 
-def _request_key(request: Message) -> RequestKey | None:
-    """The caller's request id, with the hash of all else that it asks."""
-    request_id: str = getattr(request, "request_id", "")
-    if not request_id:
-        return None
-    rest = type(request)()
-    rest.CopyFrom(request)
-    rest.ClearField("request_id")
-    name = request.DESCRIPTOR.name.encode()
-    digest = hashlib.sha256(name + rest.SerializeToString(deterministic=True)).hexdigest()
-    return RequestKey(request_id, digest)
+def _request_key(request: codec.Repeatable) -> RequestKey | None:
+    who = principal()
+    return codec.request_key(request, f"{who.role}:{who.user}")
 
 
 def _stored(entry: Entry | None) -> Entry:
