@@ -4,11 +4,11 @@ Each function takes the current entries by id (with everything that they are sup
 tells the `Change`; the store runs it inside one transaction.
 """
 
-from collections import ChainMap
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from hilvan_retrieval.core.sameness import same_words
 from hilvan_retrieval.errors import Conflict, InvalidInput, NotFound, Violation
 from hilvan_retrieval.model import Answer, Change, Entry, Vector
 
@@ -26,9 +26,16 @@ REINFORCEMENT_GAIN = 0.2
 
 STORED = "stored"
 REINFORCED = "reinforced"
-UNCHANGED = "unchanged"
 
 _CONTENT = ("title", "text", "topics", "outcome", "steps", "category")
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """A stored entry, as it was read, with its calibrated similarity to a new statement."""
+
+    entry: Entry
+    similarity: float
 
 
 def upsert(entry: Entry, current: Mapping[str, Entry]) -> Change:
@@ -45,12 +52,18 @@ def update(
     now: datetime,
     current: Mapping[str, Entry],
 ) -> Change:
-    """Change fields of an entry. Raises NotFound, or Conflict when the etag is not current."""
+    """Change fields of an entry.
+
+    Raises NotFound, Conflict when the etag is not current, or InvalidInput when the interval of
+    validity would be empty.
+    """
     old = _existing(entry_id, etag, current)
     new = replace(old, **values)  # type: ignore[arg-type]  # the caller checked names and types
+    if new.valid_from and new.valid_until and new.valid_from >= new.valid_until:
+        raise InvalidInput([Violation("entry.valid_until_time", "must be after valid_from_time")])
     if any(getattr(new, name) != getattr(old, name) for name in _CONTENT):
         new = replace(new, update_time=now)
-    return Change(Answer(STORED, new), puts=(new,))
+    return Change(Answer(STORED, new), puts=(new, *relinked({new.id: new}, current)))
 
 
 def remove(entry_id: str, etag: str, current: Mapping[str, Entry]) -> Change:
@@ -68,25 +81,43 @@ def supersede(entry_id: str, superseded_by: str, etag: str, current: Mapping[str
     return Change(Answer(STORED, new), puts=(new,))
 
 
+def nearest(entry: Entry, similar: Sequence[tuple[Entry, float]]) -> Nearest | None:
+    """The stored statement that is most like the entry; ties go to the greater id.
+
+    ``similar`` are entries with their calibrated similarity to it. The same words are the same
+    statement whatever the model says: some put trivial variants of spelling below 0.92.
+    """
+    text = entry.searchable_text
+    ranked = [
+        (1.0 if same_words(text, each.searchable_text) else similarity, each.id, each)
+        for each, similarity in similar
+    ]
+    if not ranked:
+        return None
+    similarity, _, closest = max(ranked, key=lambda each: each[:2])
+    return Nearest(closest, similarity)
+
+
 def remember(
     entry: Entry,
-    nearest: tuple[str, float] | None,
+    similar: Nearest | None,
     now: datetime,
     current: Mapping[str, Entry],
     vector: Vector,
 ) -> Change:
     """Store the statement, or reinforce the entry that already says it.
 
-    ``nearest`` is the most similar live entry of the same owner and layer, with the calibrated
-    similarity. Reinforcing touches counters, confidence and the update time, nothing that an
-    index keeps.
+    ``similar`` is a live entry of the same owner and layer, see `nearest`; it counts only while
+    the record still has it so. Reinforcing touches counters, confidence and the update time,
+    nothing that an index keeps.
     """
-    similarity = None if nearest is None else nearest[1]
-    known = current.get(nearest[0]) if nearest and nearest[1] >= REINFORCED_AT else None
+    _same_place(entry, current.get(entry.id))
+    known = _still(similar, current)
+    similarity = None if similar is None else similar.similarity
     if known is None:
         put = linked(entry, current, "entry.superseded_by")
-        answer = Answer(STORED, put, similarity)
-        return Change(answer, puts=(put,), vectors={put.id: vector})
+        written = (put, *relinked({put.id: put}, current))
+        return Change(Answer(STORED, put, similarity), puts=written, vectors={put.id: vector})
     put = reinforced(known, now)
     return Change(Answer(REINFORCED, put, similarity), puts=(put,), quiet=True)
 
@@ -103,33 +134,36 @@ def reinforced(entry: Entry, now: datetime) -> Entry:
 
 
 def import_batch(
-    records: Mapping[int, Entry], vectors: Mapping[str, Vector], current: Mapping[str, Entry]
+    records: Mapping[int, Entry], vectors: Mapping[int, Vector], current: Mapping[str, Entry]
 ) -> tuple[Change, ImportFaults]:
-    """Take in the records, given by index, that are not there just so; tell those that can't be.
+    """Take in the records that are not there just so; tell those that can't be.
 
-    A record that the store has with the same content counts as unchanged, so that sending a
-    batch again changes nothing; what the store counted since (accesses, reinforcements,
-    supersession) is kept. The answer's outcome is the number of records that were stored.
+    Records and their vectors are given by index in the batch. A record that the store has with
+    the same content counts as unchanged, so that sending a batch again changes nothing; what the
+    store counted since (accesses, reinforcements, supersession) is kept. The answer's outcome is
+    the number of records that were stored.
     """
     seen = dict(current)
-    # Links inside the batch may point forward, so the whole batch is looked through.
-    known = ChainMap(seen, {each.id: each for each in records.values()})
-    puts: dict[str, Entry] = {}
+    made: dict[str, Vector] = {}
     faults: ImportFaults = {}
     for index, record in records.items():
         old = seen.get(record.id)
         try:
             _same_place(record, old)
-            new = _with_counters(linked(record, known, "entry.superseded_by"), old)
+            seen[record.id] = linked(_with_counters(record, old), seen, "entry.superseded_by")
         except InvalidInput as error:
             faults[index] = error.violations
             continue
-        if old is None or replace(new, version=old.version) != old:
-            seen[new.id] = puts[new.id] = new
-    answer = Answer(str(len(puts)))
-    kept = {name: vector for name, vector in vectors.items() if name in puts}
-    written = (*puts.values(), *relinked(puts, current))
-    return Change(answer, puts=written, vectors=kept), faults
+        if index in vectors:
+            made[record.id] = vectors[index]
+        else:
+            made.pop(record.id, None)
+    # Links may point forward: only now is it known from when each replacement counts.
+    dated = {each.id: _dated(each, seen) for each in seen.values()}
+    written = tuple(each for each in dated.values() if each != current.get(each.id))
+    stored = {each.id for each in written} & {each.id for each in records.values()}
+    kept = {name: vector for name, vector in made.items() if name in stored}
+    return Change(Answer(str(len(stored))), puts=written, vectors=kept), faults
 
 
 def linked(entry: Entry, current: Mapping[str, Entry], field: str) -> Entry:
@@ -140,35 +174,37 @@ def linked(entry: Entry, current: Mapping[str, Entry], field: str) -> Entry:
     link to itself, to another owner's entry, or one that would close a loop: of a loop, every
     side would be lost.
     """
-    if not entry.superseded_by:
-        return replace(entry, supersede_time=None)
     target = current.get(entry.superseded_by)
-    if target is None:
-        return replace(entry, supersede_time=entry.supersede_time or entry.update_time)
-    if target.owner != entry.owner:
+    if target is not None and target.owner != entry.owner:
         raise InvalidInput([Violation(field, "must be an entry of the same owner")])
-    hop: Entry | None = target
+    hop = entry.superseded_by
     visited: set[str] = set()
-    while hop is not None and hop.id not in visited:
-        if hop.id == entry.id:
+    while hop and hop not in visited:
+        if hop == entry.id:
             raise InvalidInput([Violation(field, "must not lead back to the entry itself")])
-        visited.add(hop.id)
-        hop = current.get(hop.superseded_by)
-    return replace(entry, supersede_time=_link_time(target))
+        visited.add(hop)
+        hop = current[hop].superseded_by if hop in current else ""
+    return _dated(entry, current)
 
 
 def relinked(puts: Mapping[str, Entry], current: Mapping[str, Entry]) -> list[Entry]:
     """Entries whose replacement has only now come, or come otherwise: their link is dated anew.
 
-    So it does not matter in which order an import brings two sides of a link.
+    So it does not matter in which order the two sides of a link are written.
     """
-    return [
-        replace(old, supersede_time=time)
-        for old in current.values()
-        if old.superseded_by in puts and old.id not in puts
-        for time in [_link_time(puts[old.superseded_by])]
-        if old.supersede_time != time
-    ]
+    others = [each for each in current.values() if each.id not in puts]
+    return [dated for each in others for dated in [_dated(each, puts)] if dated != each]
+
+
+def _dated(entry: Entry, known: Mapping[str, Entry]) -> Entry:
+    """The entry with the time of its link, by its replacement if that is among the known."""
+    if not entry.superseded_by:
+        time = None
+    elif (target := known.get(entry.superseded_by)) and target.owner == entry.owner:
+        time = _link_time(target)
+    else:
+        time = entry.supersede_time or entry.update_time
+    return replace(entry, supersede_time=time)
 
 
 def _link_time(replacement: Entry) -> datetime:
@@ -197,21 +233,32 @@ def _same_place(entry: Entry, old: Entry | None) -> None:
 
 
 def _with_counters(new: Entry, old: Entry | None) -> Entry:
+    """A record of an import with what the store has counted of it since."""
     if old is None:
         return new
-    link = (
-        (new.superseded_by, new.supersede_time)
-        if new.superseded_by
-        else (
-            old.superseded_by,
-            old.supersede_time,
+    accesses = [time for time in (new.last_access_time, old.last_access_time) if time]
+    if old.reinforcement_count > new.reinforcement_count:
+        new = replace(
+            new,
+            reinforcement_count=old.reinforcement_count,
+            confidence=old.confidence,
+            update_time=max(new.update_time, old.update_time),
         )
-    )
+    if new.superseded_by in ("", old.superseded_by):
+        new = replace(new, superseded_by=old.superseded_by, supersede_time=old.supersede_time)
     return replace(
         new,
         access_count=max(new.access_count, old.access_count),
-        reinforcement_count=max(new.reinforcement_count, old.reinforcement_count),
-        last_access_time=old.last_access_time or new.last_access_time,
-        superseded_by=link[0],
-        supersede_time=link[1],
+        last_access_time=max(accesses, default=None),
+        version=old.version,
     )
+
+
+def _still(similar: Nearest | None, current: Mapping[str, Entry]) -> Entry | None:
+    """The entry that already says it, unless it was changed or retired since it was read."""
+    if similar is None or similar.similarity < REINFORCED_AT:
+        return None
+    known = current.get(similar.entry.id)
+    if known is None or known.searchable_text != similar.entry.searchable_text:
+        return None
+    return known if known.live_until_ms == similar.entry.live_until_ms else None

@@ -1,7 +1,10 @@
 """Between messages and the model."""
 
+import hashlib
+import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -19,12 +22,14 @@ from hilvan_retrieval.model import (
     Origin,
     OutboxCounts,
     Owner,
+    RequestKey,
     Source,
     SpacePolicy,
 )
 from hilvan_retrieval.usecases.retrieving import Candidates, PartStatus, SourceReport
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_ORIGIN = Origin()
 
 LAYERS = {
     entry_pb2.LAYER_MEMORY: Layer.MEMORY,
@@ -52,17 +57,30 @@ _AXIS_NUMBERS = {axis: number for number, axis in AXES.items()}
 SOURCE_NUMBERS = {source: number for number, source in SOURCES.items()}
 
 
+Repeatable = (
+    pb.UpsertEntryRequest
+    | pb.UpdateEntryRequest
+    | pb.DeleteEntryRequest
+    | pb.SupersedeEntryRequest
+    | pb.RememberRequest
+    | pb.RecordAccessesRequest
+)
+"""Requests that a caller may send again under one id."""
+
+
 def moment(stamp: Timestamp) -> datetime:
     """A timestamp to the microsecond."""
     return _EPOCH + timedelta(seconds=stamp.seconds, microseconds=stamp.nanos // 1000)
 
 
-def stamp(time: datetime | None) -> Timestamp | None:
-    """The inverse of `moment`; None stays None, which leaves a field unset."""
+def _stamp(time: datetime | None) -> dict[str, int] | None:
     if time is None:
         return None
     since = time - _EPOCH
-    return Timestamp(seconds=since.days * 86400 + since.seconds, nanos=since.microseconds * 1000)
+    return {
+        "seconds": since.days * 86400 + since.seconds,
+        "nanos": since.microseconds * 1000,
+    }
 
 
 def duration(seconds: float) -> Duration:
@@ -122,40 +140,64 @@ def update_values(message: entry_pb2.Entry, paths: Sequence[str]) -> Mapping[str
     return {names.get(path, path): getattr(read, names.get(path, path)) for path in paths}
 
 
+def request_key(request: Repeatable, caller: str) -> RequestKey | None:
+    """A request's id with the hash of all else that it asks; None without an id.
+
+    Ids of two callers never meet, so that nobody is answered what another one was.
+    """
+    if not request.request_id:
+        return None
+    rest = type(request)()
+    rest.CopyFrom(request)  # type: ignore[arg-type]  # its own type
+    rest.ClearField("request_id")
+    name = request.DESCRIPTOR.name.encode()
+    digest = hashlib.sha256(name + rest.SerializeToString(deterministic=True)).hexdigest()
+    return RequestKey(str(uuid.uuid5(uuid.UUID(request.request_id), caller)), digest)
+
+
 def entry_message(value: Entry) -> entry_pb2.Entry:
     """An entry as the record has it."""
-    return entry_pb2.Entry(
-        id=value.id,
-        layer=_LAYER_NUMBERS[value.layer],
-        owner=entry_pb2.Owner(axis=_AXIS_NUMBERS[value.owner.axis], id=value.owner.id),
-        category=value.category,
-        title=value.title,
-        text=value.text,
-        importance=value.importance,
-        confidence=value.confidence,
-        access_count=value.access_count,
-        reinforcement_count=value.reinforcement_count,
-        create_time=stamp(value.create_time),
-        update_time=stamp(value.update_time),
-        last_access_time=stamp(value.last_access_time),
-        valid_from_time=stamp(value.valid_from),
-        valid_until_time=stamp(value.valid_until),
-        superseded_by=value.superseded_by,
-        supersede_time=stamp(value.supersede_time),
-        topics=value.topics,
-        outcome=value.outcome,
-        steps=value.steps,
-        tags=value.tags,
-        origin=_origin_message(value.origin),
-        content_hash=value.content_hash,
-        etag=str(value.version),
-    )
+    return entry_pb2.Entry(**entry_fields(value))
+
+
+def entry_fields(value: Entry) -> dict[str, Any]:
+    """The values of an entry's message, None for what stays unset.
+
+    Nested values are dictionaries as well: protobuf copies a message that is put into another one,
+    but builds a dictionary in its place (300 candidates: 3.7 ms, not 5.9).
+    """
+    return {
+        "id": value.id,
+        "layer": _LAYER_NUMBERS[value.layer],
+        "owner": {"axis": _AXIS_NUMBERS[value.owner.axis], "id": value.owner.id},
+        "category": value.category,
+        "title": value.title,
+        "text": value.text,
+        "importance": value.importance,
+        "confidence": value.confidence,
+        "access_count": value.access_count,
+        "reinforcement_count": value.reinforcement_count,
+        "create_time": _stamp(value.create_time),
+        "update_time": _stamp(value.update_time),
+        "last_access_time": _stamp(value.last_access_time),
+        "valid_from_time": _stamp(value.valid_from),
+        "valid_until_time": _stamp(value.valid_until),
+        "superseded_by": value.superseded_by,
+        "supersede_time": _stamp(value.supersede_time),
+        "topics": value.topics,
+        "outcome": value.outcome,
+        "steps": value.steps,
+        "tags": value.tags,
+        "origin": _origin_fields(value.origin),
+        "content_hash": value.content_hash,
+        "etag": str(value.version),
+    }
 
 
 def candidates_response(value: Candidates, model: str) -> pb.RetrieveCandidatesResponse:
     """The answer of a fan-out."""
     return pb.RetrieveCandidatesResponse(
-        candidates=[candidate_message(each) for each in value.candidates],
+        candidates=[candidate_fields(each) for each in value.candidates],  # type: ignore[misc]  # dictionaries
         similar_pairs=_pairs_message(value.pairs),
         sources=[_source_message(each) for each in value.sources],
         lists=[_list_message(each) for each in value.lists],
@@ -167,18 +209,18 @@ def candidates_response(value: Candidates, model: str) -> pb.RetrieveCandidatesR
     )
 
 
-def candidate_message(value: Candidate) -> pb.Candidate:
-    """One candidate."""
+def candidate_fields(value: Candidate) -> dict[str, Any]:
+    """The values of one candidate's message, as `entry_fields`."""
     found = value.found
-    return pb.Candidate(
-        entry=entry_message(value.entry),
-        cosine=found.cosine,
-        similarity=value.similarity,
-        vector_rank=found.vector_rank,
-        bm25=found.bm25,
-        keyword_rank=found.keyword_rank,
-        muted=value.muted,
-    )
+    return {
+        "entry": entry_fields(value.entry),
+        "cosine": found.cosine,
+        "similarity": value.similarity,
+        "vector_rank": found.vector_rank,
+        "bm25": found.bm25,
+        "keyword_rank": found.keyword_rank,
+        "muted": value.muted,
+    }
 
 
 def index_message(source: Source, state: IndexState | None, counts: OutboxCounts) -> pb.IndexState:
@@ -217,12 +259,15 @@ def _given(message: entry_pb2.Entry | pb.CategoryMute | pb.EntryMute, name: str)
     return moment(getattr(message, name)) if message.HasField(name) else None  # type: ignore[arg-type]
 
 
-def _origin_message(value: Origin) -> entry_pb2.Origin | None:
-    if value == Origin():
+def _origin_fields(value: Origin) -> dict[str, Any] | None:
+    if value == _NO_ORIGIN:
         return None
-    return entry_pb2.Origin(
-        kind=value.kind, uri=value.uri, thread=value.thread, position=value.position
-    )
+    return {
+        "kind": value.kind,
+        "uri": value.uri,
+        "thread": value.thread,
+        "position": value.position,
+    }
 
 
 def _pairs_message(value: SimilarPairs) -> pb.SimilarPairs:

@@ -14,10 +14,10 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as read. ``entries`` and ``faults`` are by index, ``vectors`` by entry id."""
+    """A batch as read, all of it by index."""
 
     entries: dict[int, Entry]
-    vectors: dict[str, Vector]
+    vectors: dict[int, Vector]
     faults: dict[int, Pairs]
 
 
@@ -40,7 +40,7 @@ def read_batch(request: pb.ImportEntriesRequest, model: EmbeddingModel, now: dat
             continue
         batch.entries[index] = codec.entry(record.entry, record.entry.id, now)
         if vector is not None:
-            batch.vectors[record.entry.id] = vector
+            batch.vectors[index] = vector
     return batch
 
 

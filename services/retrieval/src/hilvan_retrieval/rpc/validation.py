@@ -153,6 +153,14 @@ def ids(message: Message, names: tuple[str, ...], request_id: str = "") -> None:
     refuse(faults)
 
 
+def mutes(request: pb.PutUserMutesRequest) -> None:
+    """Refuse a bad list of muted entries."""
+    faults = Faults()
+    scan(request, faults)
+    faults.check(len(request.mutes) <= IDS_MOST, "mutes", f"must have at most {IDS_MOST} values")
+    refuse(faults)
+
+
 def candidates(request: pb.RetrieveCandidatesRequest, now: datetime) -> CandidateRequest:
     """The request in the model's words, or every fault of it."""
     faults = Faults()

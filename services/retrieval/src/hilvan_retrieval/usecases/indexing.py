@@ -103,8 +103,8 @@ class Indexer:
             try:
                 more = await self._feed_once(feed)
                 pause = RETRY_FIRST_SECONDS
-            except SourceError as error:
-                _log.warning("index is behind", source=feed.source, error=str(error))
+            except Exception as error:  # noqa: BLE001 (whatever it is, the worker goes on)
+                _log.warning("index is behind", source=feed.source, error=repr(error))
                 await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 (jitter)
                 pause = min(pause * 2, RETRY_MOST_SECONDS)
                 continue

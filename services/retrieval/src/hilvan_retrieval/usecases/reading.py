@@ -1,7 +1,7 @@
 """Reads by id and by page, and the state of the indexes."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from hilvan_kit.auth import Principal
 from hilvan_retrieval.core import plan
@@ -23,6 +23,10 @@ from hilvan_retrieval.usecases.policies import PolicyBook
 EXPORT_PAGE = 500
 
 PageKey = list[int | str]
+
+# Microseconds are counted in whole numbers: a float of today's time would be off by one.
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class Reader:
@@ -77,7 +81,7 @@ class Reader:
         if len(rows) <= size:
             return page, None
         last = page[-1]
-        return page, [int(last.update_time.timestamp() * 1_000_000), last.id]
+        return page, [(last.update_time - _EPOCH) // _MICROSECOND, last.id]
 
     async def everything(
         self, who: Principal, owners: frozenset[Owner] | None

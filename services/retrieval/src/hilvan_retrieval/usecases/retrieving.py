@@ -29,6 +29,9 @@ from hilvan_retrieval.model import (
 from hilvan_retrieval.ports import Embedder, EntryStore, KeywordIndex, VectorIndex
 from hilvan_retrieval.usecases.policies import PolicyBook
 
+SOURCES_SHARE = 0.8
+"""Of the time that is left, what the sources may use: the record must be read after them."""
+
 
 class PartStatus(StrEnum):
     """What became of a source."""
@@ -91,20 +94,28 @@ class Retriever:
         policy = self._policies.of(who.tenant)
         filters = plan.filters(request, policy, who, now)
         timings: dict[str, float] = {}
-        answers = await asyncio.gather(
-            self._ask(
-                Source.VECTOR,
-                request,
-                deadline.downstream(),
-                lambda: self._by_meaning(request, filters, deadline, timings),
-            ),
-            self._ask(
-                Source.KEYWORD,
-                request,
-                deadline.downstream(self._cap),
-                lambda: self._by_words(request, filters),
-            ),
-        )
+        for_sources = Deadline.after(SOURCES_SHARE * deadline.remaining())
+        # A group, so that a fault of ours in one branch leaves no other behind.
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(
+                    self._ask(
+                        Source.VECTOR,
+                        request,
+                        for_sources.downstream(),
+                        lambda: self._by_meaning(request, filters, for_sources, timings),
+                    )
+                ),
+                group.create_task(
+                    self._ask(
+                        Source.KEYWORD,
+                        request,
+                        for_sources.downstream(self._cap),
+                        lambda: self._by_words(request, filters),
+                    )
+                ),
+            ]
+        answers = [task.result() for task in tasks]
         reports = [report for report, _ in answers]
         _require(request, reports)
         timings |= {report.source.value: report.seconds for report in reports}

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from hilvan_kit.auth import Principal
 from hilvan_kit.deadlines import Deadline
-from hilvan_retrieval.core import outcomes
+from hilvan_retrieval.core import outcomes, plan
 from hilvan_retrieval.core.policy import can_read, can_write
 from hilvan_retrieval.errors import (
     NotFound,
@@ -22,7 +22,6 @@ from hilvan_retrieval.model import (
     Filter,
     Owner,
     RequestKey,
-    Uid,
     Vector,
     VectorQuery,
     entry_uid,
@@ -30,6 +29,9 @@ from hilvan_retrieval.model import (
 from hilvan_retrieval.ports import Embedder, EntryStore, VectorIndex
 from hilvan_retrieval.usecases.indexing import Indexer
 from hilvan_retrieval.usecases.policies import PolicyBook
+
+NEAREST_LIMIT = 5
+"""How many neighbours a statement is compared with: the model may not rank the same words first."""
 
 
 class Writer:
@@ -60,7 +62,7 @@ class Writer:
         def decide(current: Mapping[str, Entry]) -> Change:
             # An id that is somebody else's must not tell that it exists.
             self._hide(who, entry.id, current, on_write=True)
-            return outcomes.upsert(entry, current)
+            return outcomes.upsert(entry, self._visible(who, current))
 
         return await self._change(who, [entry.id, entry.superseded_by], decide, request)
 
@@ -77,7 +79,7 @@ class Writer:
 
         def decide(current: Mapping[str, Entry]) -> Change:
             self._hide(who, entry_id, current)
-            return outcomes.update(entry_id, values, etag, now, current)
+            return outcomes.update(entry_id, values, etag, now, self._visible(who, current))
 
         return await self._change(who, [entry_id], decide, request)
 
@@ -119,19 +121,20 @@ class Writer:
         async with lock:
             matrix = await self._embedder.embed_passages([entry.searchable_text])
             vector = matrix[0]
-            nearest = await self._nearest(who.tenant, entry, vector, now)
+            similar = await self._nearest(who.tenant, entry, vector, now)
 
             def decide(current: Mapping[str, Entry]) -> Change:
                 self._hide(who, entry.id, current, on_write=True)
-                return outcomes.remember(entry, nearest, now, current, vector)
+                visible = self._visible(who, current)
+                return outcomes.remember(entry, similar, now, visible, vector)
 
-            ids = [entry.id, entry.superseded_by, *([nearest[0]] if nearest else [])]
+            ids = [entry.id, entry.superseded_by, *([similar.entry.id] if similar else [])]
             return await self._change(who, ids, decide, request)
 
     async def import_batch(
-        self, who: Principal, records: Mapping[int, Entry], vectors: Mapping[str, Vector]
+        self, who: Principal, records: Mapping[int, Entry], vectors: Mapping[int, Vector]
     ) -> tuple[Answer, outcomes.ImportFaults]:
-        """Take in what can be taken in of the records, given by their index in the batch.
+        """Take in what can be taken in of the records; all is given by index in the batch.
 
         One bad record never fails the others: faults come by index.
         """
@@ -141,7 +144,8 @@ class Writer:
             nonlocal faults
             refused = self._refused(who, records, current)
             good = {index: each for index, each in records.items() if index not in refused}
-            change, faults = outcomes.import_batch(good, vectors, current)
+            visible = self._visible(who, current)
+            change, faults = outcomes.import_batch(good, vectors, visible)
             faults |= refused
             return change
 
@@ -178,28 +182,27 @@ class Writer:
 
     async def _nearest(
         self, tenant: str, entry: Entry, vector: Vector, now: datetime
-    ) -> tuple[str, float] | None:
-        """The most similar live entry of the same owner and layer: (id, calibrated similarity).
+    ) -> outcomes.Nearest | None:
+        """The live entry of the same owner and layer that is most like the new one.
 
         The index may not have seen the newest entries yet, so those are compared here.
         """
         now_ms = int(now.timestamp() * 1000)
         chosen = Filter(tenant, frozenset([entry.owner.key]), entry.layer, now_ms)
-        (hits,) = await self._vector.search([VectorQuery(chosen, vector, 1)])
-        near = await self._store.hydrate(tenant, [Uid(hit.uid) for hit in hits], vectors=True)
-        vectors = {s.entry.id: s.vector for s in near.values() if s.vector is not None}
+        (hits,) = await self._vector.search([VectorQuery(chosen, vector, NEAREST_LIMIT)])
+        near = await self._store.hydrate(tenant, [hit.uid for hit in hits], vectors=True)
+        vectors = {each.entry.id: each.vector for each in near.values()}
         vectors |= await self._store.recent_vectors(tenant, entry.owner, entry.layer)
+        known = await self._store.entries(tenant, list(vectors))
         calibrated = self._embedder.model.calibration.of
-        live = await self._store.entries(tenant, list(vectors))
-        ranked = [
-            (calibrated(float(vectors[each.id] @ vector)), each.id)
-            for each in live.values()
-            if each.live_from_ms <= now_ms < each.live_until_ms
-        ]
-        if not ranked:
-            return None
-        similarity, entry_id = max(ranked)
-        return entry_id, similarity
+        return outcomes.nearest(
+            entry,
+            [
+                (each, calibrated(float(other @ vector)))
+                for each in known.values()
+                if plan.admits(chosen, tenant, each) and (other := vectors[each.id]) is not None
+            ],
+        )
 
     def _refused(
         self, who: Principal, records: Mapping[int, Entry], current: Mapping[str, Entry]
@@ -213,6 +216,11 @@ class Writer:
             elif old is not None and not can_write(policy, who, old.owner):
                 faults[index] = (Violation("entry.id", "is not free"),)
         return faults
+
+    def _visible(self, who: Principal, current: Mapping[str, Entry]) -> Mapping[str, Entry]:
+        """What the caller can see: a link to anything else is a link to what is not there."""
+        policy = self._policies.of(who.tenant)
+        return {name: each for name, each in current.items() if can_read(policy, who, each.owner)}
 
     def _may_write(self, who: Principal, owner: Owner) -> None:
         if not can_write(self._policies.of(who.tenant), who, owner):
