@@ -73,14 +73,9 @@ def moment(stamp: Timestamp) -> datetime:
     return _EPOCH + timedelta(seconds=stamp.seconds, microseconds=stamp.nanos // 1000)
 
 
-def _stamp(time: datetime | None) -> dict[str, int] | None:
-    if time is None:
-        return None
-    since = time - _EPOCH
-    return {
-        "seconds": since.days * 86400 + since.seconds,
-        "nanos": since.microseconds * 1000,
-    }
+def stamp(time: datetime) -> Timestamp:
+    """The inverse of `moment`."""
+    return Timestamp(**_time_fields(time))
 
 
 def duration(seconds: float) -> Duration:
@@ -177,13 +172,13 @@ def entry_fields(value: Entry) -> dict[str, Any]:
         "confidence": value.confidence,
         "access_count": value.access_count,
         "reinforcement_count": value.reinforcement_count,
-        "create_time": _stamp(value.create_time),
-        "update_time": _stamp(value.update_time),
-        "last_access_time": _stamp(value.last_access_time),
-        "valid_from_time": _stamp(value.valid_from),
-        "valid_until_time": _stamp(value.valid_until),
+        "create_time": _time_fields(value.create_time),
+        "update_time": _time_fields(value.update_time),
+        "last_access_time": _given_time(value.last_access_time),
+        "valid_from_time": _given_time(value.valid_from),
+        "valid_until_time": _given_time(value.valid_until),
         "superseded_by": value.superseded_by,
-        "supersede_time": _stamp(value.supersede_time),
+        "supersede_time": _given_time(value.supersede_time),
         "topics": value.topics,
         "outcome": value.outcome,
         "steps": value.steps,
@@ -257,6 +252,15 @@ def entry_mute(message: pb.EntryMute) -> EntryMute:
 
 def _given(message: entry_pb2.Entry | pb.CategoryMute | pb.EntryMute, name: str) -> datetime | None:
     return moment(getattr(message, name)) if message.HasField(name) else None  # type: ignore[arg-type]
+
+
+def _time_fields(time: datetime) -> dict[str, int]:
+    since = time - _EPOCH
+    return {"seconds": since.days * 86400 + since.seconds, "nanos": since.microseconds * 1000}
+
+
+def _given_time(time: datetime | None) -> dict[str, int] | None:
+    return None if time is None else _time_fields(time)
 
 
 def _origin_fields(value: Origin) -> dict[str, Any] | None:
