@@ -210,7 +210,9 @@ def team_curation(pins: int) -> Curated:
             for number, (path, body) in enumerate(itertools.islice(itertools.cycle(notes), pins))
         ),
         identity=tuple(
-            IdentityBlock(f"block-{path.stem}", "soul", path.stem, body, order=number)
+            IdentityBlock(
+                f"block-{path.stem}", "soul", path.stem, body, path.stem != "pirata", number
+            )
             for number, (path, body) in enumerate(blocks)
         ),
     )
