@@ -75,12 +75,12 @@ class _Index(Protocol[Q_contra]):
 
 @dataclass
 class Troubled(Generic[Q]):
-    """An index that can be told to fail, to hang, to refuse single documents, or not to forget."""
+    """An index that can be told to fail, to hang, to refuse documents, or not to forget."""
 
     inner: _Index[Q]
     error: Exception | None = None
     gate: asyncio.Event | None = None
-    poison: frozenset[Uid] = frozenset()
+    check: Callable[[Sequence[IndexDocument]], None] = lambda _: None
     forgets: bool = True
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     ended: list[str] = field(default_factory=list)
@@ -92,11 +92,10 @@ class Troubled(Generic[Q]):
         return await self.inner.search(queries)
 
     async def upsert(self, documents: Sequence[IndexDocument]) -> None:
-        """Write, with the trouble; ValueError for a poisonous document."""
+        """Write, with the trouble, and what the check raises."""
         await self._trouble()
         self.upserts += [each.uid for each in documents]
-        if any(each.uid in self.poison for each in documents):
-            raise ValueError("a document that no engine can take")
+        self.check(documents)
         await self.inner.upsert(documents)
 
     async def delete(self, uids: Sequence[Uid]) -> None:
@@ -240,7 +239,7 @@ class Served:
     """A running server: its parts, a stub, and the metadata that makes a call somebody's."""
 
     parts: Parts
-    stub: rpc.RetrievalServiceAsyncStub
+    stub: "rpc.RetrievalServiceAsyncStub"
     channel: grpc.aio.Channel
     keys: Mapping[str, str]
 

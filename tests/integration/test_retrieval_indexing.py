@@ -1,0 +1,265 @@
+"""The indexer: from the record's outbox to both indexes, whatever fails."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pytest_asyncio
+from retrieval_record import AS_ANA, entry
+from retrieval_service import Parts, open_parts, until
+
+from hilvan_kit.deadlines import Deadline
+from hilvan_retrieval.errors import SourceUnavailable
+from hilvan_retrieval.model import (
+    IndexDocument,
+    OutboxCounts,
+    OutboxRow,
+    Source,
+    Stored,
+    Uid,
+    entry_uid,
+)
+from hilvan_retrieval.ports import Outbox
+from hilvan_retrieval.usecases.indexing import ATTEMPTS, BATCH, Indexer
+
+UID = entry_uid("acme", "m1")
+
+
+@pytest_asyncio.fixture
+async def parts() -> AsyncIterator[Parts]:
+    """Opens the parts; tests run the indexer themselves."""
+    async with open_parts(indexing=False) as opened:
+        yield opened
+
+
+async def running(indexer: Indexer, then: Callable[[], Awaitable[None]]) -> None:
+    """Run the indexer while something is awaited; no task outlives its cancellation."""
+    before = asyncio.all_tasks()
+    worker = asyncio.create_task(indexer.run())
+    await then()
+    worker.cancel()
+    await asyncio.gather(worker, return_exceptions=True)
+
+    async def nothing_is_left() -> bool:
+        # A write to the record that was under way is finished all the same.
+        return asyncio.all_tasks() <= before
+
+    await until(nothing_is_left)
+
+
+async def count(parts: Parts) -> tuple[int, int]:
+    """Tell how many documents the vector and the keyword index have."""
+    vector, keyword = await parts.vector.inner.state(), await parts.keyword.inner.state()
+    return vector.document_count, keyword.document_count
+
+
+async def test_rows_are_applied_to_both_indexes(parts: Parts) -> None:
+    """More than a batch of entries is found in both, and the outbox is empty."""
+    for number in range(BATCH + 3):
+        await parts.writer.upsert(AS_ANA, entry(f"m{number}"), None)
+    await running(parts.indexer, parts.settle)
+    assert await count(parts) == (BATCH + 3, BATCH + 3)
+
+
+async def test_vectors_are_made_once_and_kept(parts: Parts) -> None:
+    """A change that leaves the text alone embeds nothing again."""
+    await parts.writer.upsert(AS_ANA, entry(text="one"), None)
+    await running(parts.indexer, parts.settle)
+    await parts.writer.upsert(AS_ANA, entry(text="one", category="stack"), None)
+    await running(parts.indexer, parts.settle)
+    assert parts.embedder.embedded == ["one"]
+    (stored,) = (await parts.record.store.hydrate("acme", [UID], vectors=True)).values()
+    assert stored.vector is not None
+
+
+async def test_a_delete_wins_over_a_late_upsert(parts: Parts) -> None:
+    """An entry that is deleted while its write is under way is in no index in the end."""
+    parts.vector.gate = parts.keyword.gate = asyncio.Event()
+    await parts.writer.upsert(AS_ANA, entry(), None)
+
+    async def delete_meanwhile() -> None:
+        await parts.vector.reached.wait()
+        await parts.keyword.reached.wait()
+        await parts.writer.delete(AS_ANA, "m1", "", None)
+        assert parts.vector.gate is not None
+        parts.vector.gate.set()
+        await parts.settle()
+
+    await running(parts.indexer, delete_meanwhile)
+    assert await count(parts) == (0, 0)
+    assert parts.vector.upserts == [UID]
+
+
+async def test_a_failing_engine_is_tried_again_and_recovers(parts: Parts) -> None:
+    """The other index goes on meanwhile, no attempt is held against the rows."""
+    parts.vector.error = SourceUnavailable("down")
+    await parts.writer.upsert(AS_ANA, entry(), None)
+
+    async def recover() -> None:
+        await parts.vector.reached.wait()
+        await until(lambda: settled(parts, Source.KEYWORD))
+        parts.vector.reached.clear()
+        await parts.vector.reached.wait()
+        (row,) = await parts.record.outbox.due(Source.VECTOR, 10)
+        assert row.attempts == 0
+        parts.vector.error = None
+        await parts.settle()
+
+    await running(parts.indexer, recover)
+    assert await count(parts) == (1, 1)
+
+
+async def settled(parts: Parts, source: Source) -> bool:
+    """Tell whether one index has everything."""
+    return (await parts.record.outbox.counts(source)).pending == 0
+
+
+async def test_without_the_embedder_the_words_are_indexed(parts: Parts) -> None:
+    """And the vectors follow when it is back."""
+    parts.embedder.error = SourceUnavailable("down")
+    await parts.writer.upsert(AS_ANA, entry(), None)
+
+    async def recover() -> None:
+        await until(lambda: settled(parts, Source.KEYWORD))
+        assert await count(parts) == (0, 1)
+        parts.embedder.error = None
+        await parts.settle()
+
+    await running(parts.indexer, recover)
+    assert await count(parts) == (1, 1)
+
+
+def refuse_m1(documents: Sequence[IndexDocument]) -> None:
+    """Refuse every call with the entry m1 in it."""
+    if any(each.uid == UID for each in documents):
+        raise ValueError("a document that no engine can take")
+
+
+async def test_a_poison_row_is_parked_and_the_others_go_on(parts: Parts) -> None:
+    """After the last attempt it is out of the way, until its entry is written again."""
+    parts.keyword.check = refuse_m1
+    for name in ("m0", "m1", "m2"):
+        await parts.writer.upsert(AS_ANA, entry(name), None)
+
+    async def park() -> None:
+        async def is_parked() -> bool:
+            parts.indexer.notice()
+            parts.record.clock.seconds += 1
+            return (await parts.record.outbox.counts(Source.KEYWORD)).parked == 1
+
+        await until(is_parked)
+
+    await running(parts.indexer, park)
+    assert await parts.record.outbox.counts(Source.KEYWORD) == OutboxCounts(0, 1)
+    assert await count(parts) == (3, 2)
+    # Each time with its batch, then by itself: that is what counts as an attempt.
+    assert parts.keyword.upserts.count(UID) == 2 * ATTEMPTS
+    parts.keyword.check = lambda _: None
+    await parts.writer.upsert(AS_ANA, entry(text="mended"), None)
+    await running(parts.indexer, parts.settle)
+    assert await count(parts) == (3, 3)
+
+
+async def test_an_engine_that_goes_down_among_single_rows_is_no_poison(parts: Parts) -> None:
+    """Only a fault of the row itself counts as its attempt."""
+    down = asyncio.Event()
+
+    def refuse_many_and_go_down(documents: Sequence[IndexDocument]) -> None:
+        if len(documents) > 1:
+            raise ValueError("all of them")
+        down.set()
+        raise SourceUnavailable("down")
+
+    parts.keyword.check = refuse_many_and_go_down
+    await parts.writer.import_batch(AS_ANA, {0: entry("m0"), 1: entry("m1")}, {})
+
+    async def wait() -> None:
+        await down.wait()
+
+    await running(parts.indexer, wait)
+    assert [row.attempts for row in await parts.record.outbox.due(Source.KEYWORD, 10)] == [0, 0]
+
+
+async def test_waiting_ends_when_both_indexes_have_the_entries(parts: Parts) -> None:
+    """And at once when they have them already."""
+    await parts.writer.upsert(AS_ANA, entry(), None)
+
+    async def wait() -> None:
+        assert await parts.indexer.settled([UID], Deadline.after(30))
+
+    await running(parts.indexer, wait)
+    assert await count(parts) == (1, 1)
+    assert await parts.indexer.settled([UID], Deadline.after(0))
+
+
+async def test_waiting_gives_up_at_the_deadline(parts: Parts) -> None:
+    """With False, while an index is still behind."""
+    parts.vector.gate = asyncio.Event()
+    await parts.writer.upsert(AS_ANA, entry(), None)
+
+    async def wait() -> None:
+        async with asyncio.timeout(10):
+            assert not await parts.indexer.settled([UID], Deadline.after(0.15))
+
+    await running(parts.indexer, wait)
+    assert parts.vector.ended == ["cancelled"]
+
+
+async def test_waiting_sees_what_another_replica_applies(parts: Parts) -> None:
+    """Rows may be settled by somebody else than this indexer."""
+    await parts.writer.upsert(AS_ANA, entry(), None)
+    waiting = asyncio.create_task(parts.indexer.settled([UID], Deadline.after(30)))
+    for source in Source:
+        rows = await parts.record.outbox.due(source, 10)
+        await parts.record.outbox.settle(source, rows)
+    assert await waiting
+
+
+@dataclass(frozen=True, slots=True)
+class FaultyOutbox:
+    """An outbox whose first look is a fault of ours."""
+
+    inner: Outbox
+    looked: list[Source]
+
+    async def due(self, source: Source, limit: int) -> list[OutboxRow]:
+        """Fail once for each source."""
+        if source not in self.looked:
+            self.looked.append(source)
+            raise RuntimeError("a fault of ours")
+        return await self.inner.due(source, limit)
+
+    async def load(self, rows: Sequence[OutboxRow]) -> dict[Uid, Stored]:
+        """See the inner one."""
+        return await self.inner.load(rows)
+
+    async def save_vectors(self, made: Mapping[Uid, Stored]) -> None:
+        """See the inner one."""
+        await self.inner.save_vectors(made)
+
+    async def settle(self, source: Source, rows: Sequence[OutboxRow]) -> None:
+        """See the inner one."""
+        await self.inner.settle(source, rows)
+
+    async def postpone(
+        self, source: Source, row: OutboxRow, error: str, retry_seconds: float | None
+    ) -> None:
+        """See the inner one."""
+        await self.inner.postpone(source, row, error, retry_seconds)
+
+    async def unsettled(self, uids: Sequence[Uid]) -> bool:
+        """See the inner one."""
+        return await self.inner.unsettled(uids)
+
+    async def counts(self, source: Source) -> OutboxCounts:
+        """See the inner one."""
+        return await self.inner.counts(source)
+
+
+async def test_a_fault_of_ours_does_not_end_the_worker(parts: Parts) -> None:
+    """The next look finds the rows."""
+    outbox = FaultyOutbox(parts.record.outbox, [])
+    indexer = Indexer(outbox, parts.vector, parts.keyword, parts.embedder)
+    await parts.writer.upsert(AS_ANA, entry(), None)
+    await running(indexer, replace(parts, indexer=indexer).settle)
+    assert await count(parts) == (1, 1)
