@@ -1,0 +1,264 @@
+"""The assembler's clients of retrieval and curation, against servers that answer as told."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC
+from typing import Any
+
+import grpc
+import pytest
+from assembler_doubles import ANA
+from assembler_values import AS_OF
+
+from hilvan.common.v1 import entry_pb2
+from hilvan.curation.v1 import curation_service_pb2 as curation_pb
+from hilvan.curation.v1 import curation_service_pb2_grpc as curation_rpc
+from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
+from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
+from hilvan_assembler.adapters import curation as curation_adapter
+from hilvan_assembler.adapters.curation import GrpcCuration
+from hilvan_assembler.adapters.retrieval import GrpcRetrieval
+from hilvan_assembler.errors import (
+    ProjectNotFound,
+    ServiceTimeout,
+    ServiceUnavailable,
+    SourcesFailed,
+)
+from hilvan_assembler.model import (
+    CandidateRequest,
+    Layer,
+    Reason,
+)
+from hilvan_kit.deadlines import Deadline
+from hilvan_kit.failures import Failure, abort
+from hilvan_kit.guards import TIMEOUT_KEY
+
+ASKED = CandidateRequest("tea", (Layer.MEMORY,), ("user:ana", "project:p1"), 7, as_of=AS_OF)
+SOON = 20.0
+
+
+class Scripted:
+    """Answers every method with what is set for it, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self.asked: dict[str, Any] = {}
+        self.metadata: dict[str, Any] = {}
+
+    def method(self, name: str, empty: Any) -> Any:
+        """A handler of one method."""
+
+        async def handle(request: Any, context: Any) -> Any:
+            self.asked[name] = request
+            self.metadata = dict(context.invocation_metadata())
+            answer = self.answers.get(name, empty())
+            if isinstance(answer, Failure):
+                await abort(context, answer, "test")
+            return answer
+
+        return handle
+
+
+@asynccontextmanager
+async def scripted(servicer: Any, add: Any, module: Any) -> AsyncIterator[tuple[Scripted, str]]:
+    """A server whose every method is scripted."""
+    script = Scripted()
+    service = module.DESCRIPTOR.services_by_name[servicer.__name__.removesuffix("Servicer")]
+    handlers = {
+        method.name: script.method(method.name, getattr(module, method.output_type.name))
+        for method in service.methods
+        if hasattr(module, method.output_type.name)
+    }
+    server = grpc.aio.server()
+    add(type("Servicer", (servicer,), {n: staticmethod(h) for n, h in handlers.items()})(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield script, f"127.0.0.1:{port}"
+    finally:
+        await server.stop(0)
+
+
+@pytest.fixture
+async def retrieval() -> AsyncIterator[tuple[Scripted, GrpcRetrieval]]:
+    """Retrieval's client and the script behind it."""
+    add = rpc.add_RetrievalServiceServicer_to_server
+    async with scripted(rpc.RetrievalServiceServicer, add, pb) as (script, address):
+        client = GrpcRetrieval(grpc.aio.insecure_channel(address))
+        yield script, client
+        await client.close()
+
+
+@pytest.fixture
+async def curation() -> AsyncIterator[tuple[Scripted, GrpcCuration]]:
+    """Curation's client and the script behind it."""
+    add = curation_rpc.add_CurationServiceServicer_to_server
+    servicer = curation_rpc.CurationServiceServicer
+    async with scripted(servicer, add, curation_pb) as (script, address):
+        client = GrpcCuration(grpc.aio.insecure_channel(address))
+        yield script, client
+        await client.close()
+
+
+def failing(code: grpc.StatusCode, reason: str = "") -> Failure:
+    """A refusal."""
+    return Failure(code, reason, "why")
+
+
+async def test_a_request_carries_scope_moment_credential_and_deadline(
+    retrieval: tuple[Scripted, GrpcRetrieval],
+) -> None:
+    """Owners by axis, the moment, and what is left of the caller's time."""
+    script, client = retrieval
+    await client.candidates(ANA, ASKED, Deadline.after(SOON))
+    asked = script.asked["RetrieveCandidates"]
+    assert [(each.axis, each.id) for each in asked.owners] == [
+        (entry_pb2.AXIS_USER, "ana"),
+        (entry_pb2.AXIS_PROJECT, "p1"),
+    ]
+    assert (asked.candidate_limit, asked.as_of_time.ToDatetime(UTC)) == (7, AS_OF)
+    assert not asked.HasField("pair_similarity_floor")
+    assert script.metadata["authorization"] == "Bearer x"
+    assert 0 < int(script.metadata[TIMEOUT_KEY]) < SOON * 1000
+
+
+async def test_changes_and_accesses(retrieval: tuple[Scripted, GrpcRetrieval]) -> None:
+    """A project's entries with what a session needs of them; accesses by id."""
+    script, client = retrieval
+    note = entry_pb2.Entry(id="n", layer=entry_pb2.LAYER_NOTE, category="c")
+    script.answers["ListEntries"] = pb.ListEntriesResponse(entries=[note])
+    (change,) = await client.changed(ANA, "p1", Deadline.after(SOON))
+    assert (change.category, change.owner, change.is_note) == ("c", "project:p1", True)
+    await client.record_accesses(ANA, ["a", "b"])
+    assert list(script.asked["RecordAccesses"].ids) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (failing(grpc.StatusCode.UNAVAILABLE, "ALL_SOURCES_FAILED"), SourcesFailed),
+        (failing(grpc.StatusCode.UNAVAILABLE), ServiceUnavailable),
+        (failing(grpc.StatusCode.INTERNAL, "INTERNAL"), ServiceUnavailable),
+        (failing(grpc.StatusCode.DEADLINE_EXCEEDED), ServiceTimeout),
+    ],
+)
+async def test_what_retrieval_refuses_with(
+    retrieval: tuple[Scripted, GrpcRetrieval], answer: Failure, error: type[Exception]
+) -> None:
+    """Each refusal is one exception of the port."""
+    script, client = retrieval
+    script.answers["RetrieveCandidates"] = answer
+    with pytest.raises(error):
+        await client.candidates(ANA, ASKED, Deadline.after(SOON))
+
+
+async def test_without_time_left_nobody_is_asked(
+    retrieval: tuple[Scripted, GrpcRetrieval],
+) -> None:
+    """A passed deadline is late at once."""
+    script, client = retrieval
+    with pytest.raises(ServiceTimeout):
+        await client.candidates(ANA, ASKED, Deadline.after(0))
+    assert not script.asked
+
+
+async def test_a_scope_crosses_the_wire(curation: tuple[Scripted, GrpcCuration]) -> None:
+    """Pins with their verdicts, identity, mutes; memory categories are no pins."""
+    script, client = curation
+    script.answers["ResolveScope"] = curation_pb.ResolveScopeResponse(
+        elements=[
+            curation_pb.Element(
+                kind=curation_pb.ELEMENT_KIND_SET_ITEM, note_id="n", title="T", text="body",
+                verdict=curation_pb.VERDICT_LOADED,
+            ),
+            curation_pb.Element(
+                kind=curation_pb.ELEMENT_KIND_PIN, note_id="o",
+                verdict=curation_pb.VERDICT_AFTER_CUT,
+            ),
+            curation_pb.Element(
+                kind=curation_pb.ELEMENT_KIND_MEMORY_CATEGORY, note_id="m",
+                verdict=curation_pb.VERDICT_MUTED,
+            ),
+        ],
+        identity=[
+            curation_pb.IdentityBlock(
+                id="b", group=curation_pb.IDENTITY_GROUP_STYLE, kind="k", text="x", active=True
+            )
+        ],
+    )  # fmt: skip
+    owner = entry_pb2.Owner(axis=entry_pb2.AXIS_USER, id="ana")
+    script.answers["ResolveScope"].muted.add(owner=owner, category="c")
+    answer = await client.resolve(ANA, "p1", "o200k_base", Deadline.after(SOON))
+    pins = answer.curated.pins
+    assert [(each.id, each.loaded, each.reason) for each in pins] == [
+        ("n", True, Reason.RENDERED),
+        ("o", False, Reason.AFTER_CUT),
+    ]
+    assert answer.curated.identity[0].group == "style"
+    assert answer.curated.muted == {("user:ana", "c")}
+    assert [(each.note_id, each.is_memory, each.muted) for each in answer.elements] == [
+        ("n", False, False),
+        ("o", False, False),
+        ("m", True, True),
+    ]
+    asked = script.asked["ResolveScope"]
+    assert (asked.scope.project_id, asked.tokenizer, asked.include_bodies) == (
+        "p1",
+        "o200k_base",
+        True,
+    )
+
+
+async def test_sessions_and_briefs_cross_the_wire(
+    curation: tuple[Scripted, GrpcCuration],
+) -> None:
+    """The session with since when, the projects, and the categories with their mutes."""
+    script, client = curation
+    opened = curation_pb.OpenSessionResponse(session_id="s")
+    script.answers["OpenSession"] = opened
+    script.answers["ListCategories"] = curation_pb.ListCategoriesResponse(
+        categories=[curation_pb.Category(category="c", muted=True)]
+    )
+    deadline = Deadline.after(SOON)
+    session = await client.open_session(ANA, "p1", preview=True, deadline=deadline)
+    assert (session.session_id, session.since) == ("s", None)
+    assert script.asked["OpenSession"].preview
+    opened.since_time.FromDatetime(AS_OF)
+    session = await client.open_session(ANA, "p1", preview=False, deadline=deadline)
+    assert session.since == AS_OF
+    brief = await client.brief(ANA, "p1", deadline)
+    assert [(name, muted) for name, muted, _ in brief.categories] == [("c", True)]
+    assert brief.projects == ()
+
+
+@pytest.mark.parametrize("method", ["ResolveScope", "OpenSession", "ListCategories"])
+async def test_an_unknown_project_is_not_a_failure_of_curation(
+    curation: tuple[Scripted, GrpcCuration], method: str
+) -> None:
+    """NOT_FOUND means the project; anything else that curation can't help."""
+    script, client = curation
+    deadline = Deadline.after(SOON)
+    calls: dict[str, Callable[[], Any]] = {
+        "ResolveScope": lambda: client.resolve(ANA, "p", "", deadline),
+        "OpenSession": lambda: client.open_session(ANA, "p", preview=True, deadline=deadline),
+        "ListCategories": lambda: client.brief(ANA, "p", deadline),
+    }
+    script.answers[method] = failing(grpc.StatusCode.NOT_FOUND)
+    with pytest.raises(ProjectNotFound):
+        await calls[method]()
+    script.answers[method] = failing(grpc.StatusCode.PERMISSION_DENIED)
+    with pytest.raises(ServiceUnavailable):
+        await calls[method]()
+
+
+@pytest.mark.parametrize(
+    ("enum", "table"),
+    [
+        ("Verdict", curation_adapter._REASONS),
+        ("IdentityGroup", curation_adapter._GROUPS),
+    ],
+)
+def test_every_word_of_curation_is_known(enum: str, table: dict[int, Any]) -> None:
+    """A verdict or group that is added to the contract can't be forgotten here."""
+    values = curation_pb.DESCRIPTOR.enum_types_by_name[enum].values
+    assert set(table) == {value.number for value in values if value.number}
