@@ -113,7 +113,7 @@ class Origin:
 class Candidate:
     """An entry that retrieval found. A signal that nobody stated is None.
 
-    ``wire`` is its message, passed through to a caller that wants the whole entry.
+    ``wire`` has a method ``message`` that gives the whole entry to a caller who wants it.
     """
 
     id: str

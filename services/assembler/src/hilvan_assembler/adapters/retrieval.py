@@ -12,16 +12,14 @@ from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
 from hilvan_assembler.adapters.calls import call
+from hilvan_assembler.adapters.columns import AXIS_NAMES, LAYERS, candidates
 from hilvan_assembler.errors import SourcesFailed
 from hilvan_assembler.model import (
     Caller,
-    Candidate,
     CandidateRequest,
     Changed,
     Degradation,
-    Layer,
     ListReport,
-    Origin,
     Pair,
     PartStatus,
     RetrievalAnswer,
@@ -36,21 +34,10 @@ RECORD_SECONDS = 5.0
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-_LAYERS = {
-    Layer.MEMORY: entry_pb2.LAYER_MEMORY,
-    Layer.EPISODE: entry_pb2.LAYER_EPISODE,
-    Layer.PROCEDURE: entry_pb2.LAYER_PROCEDURE,
-    Layer.NOTE: entry_pb2.LAYER_NOTE,
-}
-_LAYER_NAMES = {number: layer for layer, number in _LAYERS.items()}
+_LAYERS = {layer: number for number, layer in LAYERS.items()}
 _SOURCES = {Source.VECTOR: entry_pb2.SOURCE_VECTOR, Source.KEYWORD: entry_pb2.SOURCE_KEYWORD}
 _SOURCE_NAMES = {number: source for source, number in _SOURCES.items()}
-_AXES = {
-    "user": entry_pb2.AXIS_USER,
-    "project": entry_pb2.AXIS_PROJECT,
-    "space": entry_pb2.AXIS_SPACE,
-}
-_AXIS_NAMES = {number: name for name, number in _AXES.items()}
+_AXES = {name: number for number, name in AXIS_NAMES.items()}
 _LOST = {
     report_pb2.PART_STATUS_TIMEOUT: PartStatus.TIMEOUT,
     report_pb2.PART_STATUS_UNAVAILABLE: PartStatus.UNAVAILABLE,
@@ -79,6 +66,7 @@ class GrpcRetrieval:
             include_muted=request.include_muted,
             pair_similarity_floor=request.pair_similarity_floor,
             require_all_sources=request.require_all_sources,
+            form=pb.CANDIDATE_FORM_COLUMNS,
         )
         answer = await call(
             SERVICE, self._stub.RetrieveCandidates, message, caller, deadline, _sources_failed
@@ -137,14 +125,14 @@ def _sources_failed(error: grpc.aio.AioRpcError) -> Exception | None:
 def _retrieved(answer: pb.RetrieveCandidatesResponse) -> Retrieved:
     pairs = answer.similar_pairs
     return Retrieved(
-        tuple(_candidate(each) for each in answer.candidates),
+        candidates(answer.columns),
         tuple(
             Pair(*columns)
             for columns in zip(pairs.left, pairs.right, pairs.similarity, strict=True)
         ),
         tuple(
             ListReport(
-                _LAYER_NAMES[each.layer],
+                LAYERS[each.layer],
                 _SOURCE_NAMES[each.source],
                 each.hit_count,
                 each.exhausted,
@@ -153,45 +141,6 @@ def _retrieved(answer: pb.RetrieveCandidatesResponse) -> Retrieved:
             for each in answer.lists
         ),
     )
-
-
-def _candidate(message: pb.Candidate) -> Candidate:
-    entry = message.entry
-    return Candidate(
-        id=entry.id,
-        layer=_LAYER_NAMES[entry.layer],
-        owner=f"{_AXIS_NAMES[entry.owner.axis]}:{entry.owner.id}",
-        text=entry.text,
-        create_time=_moment(entry.create_time),
-        update_time=_moment(entry.update_time),
-        category=entry.category,
-        title=entry.title,
-        importance=entry.importance if entry.HasField("importance") else None,
-        confidence=entry.confidence if entry.HasField("confidence") else None,
-        access_count=entry.access_count,
-        topics=tuple(entry.topics),
-        outcome=entry.outcome,
-        steps=tuple(entry.steps),
-        tags=tuple(entry.tags),
-        origin=_origin(entry),
-        superseded_by=entry.superseded_by,
-        content_hash=entry.content_hash,
-        cosine=message.cosine if message.HasField("cosine") else None,
-        similarity=message.similarity if message.HasField("similarity") else None,
-        vector_rank=message.vector_rank if message.HasField("vector_rank") else None,
-        bm25=message.bm25 if message.HasField("bm25") else None,
-        keyword_rank=message.keyword_rank if message.HasField("keyword_rank") else None,
-        muted=message.muted,
-        wire=entry,
-    )
-
-
-def _origin(entry: entry_pb2.Entry) -> Origin:
-    if not entry.HasField("origin"):
-        return Origin()
-    origin = entry.origin
-    position = origin.position if origin.HasField("position") else None
-    return Origin(origin.kind, origin.uri, origin.thread, position)
 
 
 def _owner(key: str) -> entry_pb2.Owner:

@@ -151,7 +151,7 @@ def _wire(value: object) -> Any:
 
 
 def _entry(candidate: Candidate) -> entry_pb2.Entry:
-    entry: entry_pb2.Entry = _wire(candidate.wire)
+    entry: entry_pb2.Entry = _wire(candidate.wire).message()
     return entry
 
 

@@ -13,12 +13,10 @@ from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_retrieval.core.merge import Candidate, ListReport, SimilarPairs
 from hilvan_retrieval.model import (
-    Axis,
     CategoryMute,
     Entry,
     EntryMute,
     IndexState,
-    Layer,
     Origin,
     OutboxCounts,
     Owner,
@@ -26,35 +24,27 @@ from hilvan_retrieval.model import (
     Source,
     SpacePolicy,
 )
+from hilvan_retrieval.rpc.columns import candidate_columns
+from hilvan_retrieval.rpc.numbers import (
+    AXES,
+    AXIS_NUMBERS,
+    LAYER_NUMBERS,
+    LAYERS,
+    SOURCE_NUMBERS,
+    given_time,
+    time_fields,
+)
 from hilvan_retrieval.usecases.retrieving import Candidates, PartStatus, SourceReport
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_ORIGIN = Origin()
 
-LAYERS = {
-    entry_pb2.LAYER_MEMORY: Layer.MEMORY,
-    entry_pb2.LAYER_EPISODE: Layer.EPISODE,
-    entry_pb2.LAYER_PROCEDURE: Layer.PROCEDURE,
-    entry_pb2.LAYER_NOTE: Layer.NOTE,
-}
-AXES = {
-    entry_pb2.AXIS_USER: Axis.USER,
-    entry_pb2.AXIS_PROJECT: Axis.PROJECT,
-    entry_pb2.AXIS_SPACE: Axis.SPACE,
-}
-SOURCES = {
-    entry_pb2.SOURCE_VECTOR: Source.VECTOR,
-    entry_pb2.SOURCE_KEYWORD: Source.KEYWORD,
-}
 STATUSES = {
     PartStatus.OK: report_pb2.PART_STATUS_OK,
     PartStatus.TIMEOUT: report_pb2.PART_STATUS_TIMEOUT,
     PartStatus.UNAVAILABLE: report_pb2.PART_STATUS_UNAVAILABLE,
     PartStatus.SKIPPED: report_pb2.PART_STATUS_SKIPPED,
 }
-_LAYER_NUMBERS = {layer: number for number, layer in LAYERS.items()}
-_AXIS_NUMBERS = {axis: number for number, axis in AXES.items()}
-SOURCE_NUMBERS = {source: number for number, source in SOURCES.items()}
 
 
 Repeatable = (
@@ -75,7 +65,7 @@ def moment(stamp: Timestamp) -> datetime:
 
 def stamp(time: datetime) -> Timestamp:
     """The inverse of `moment`."""
-    return Timestamp(**_time_fields(time))
+    return Timestamp(**time_fields(time))
 
 
 def duration(seconds: float) -> Duration:
@@ -163,8 +153,8 @@ def entry_fields(value: Entry) -> dict[str, Any]:
     """
     return {
         "id": value.id,
-        "layer": _LAYER_NUMBERS[value.layer],
-        "owner": {"axis": _AXIS_NUMBERS[value.owner.axis], "id": value.owner.id},
+        "layer": LAYER_NUMBERS[value.layer],
+        "owner": {"axis": AXIS_NUMBERS[value.owner.axis], "id": value.owner.id},
         "category": value.category,
         "title": value.title,
         "text": value.text,
@@ -172,13 +162,13 @@ def entry_fields(value: Entry) -> dict[str, Any]:
         "confidence": value.confidence,
         "access_count": value.access_count,
         "reinforcement_count": value.reinforcement_count,
-        "create_time": _time_fields(value.create_time),
-        "update_time": _time_fields(value.update_time),
-        "last_access_time": _given_time(value.last_access_time),
-        "valid_from_time": _given_time(value.valid_from),
-        "valid_until_time": _given_time(value.valid_until),
+        "create_time": time_fields(value.create_time),
+        "update_time": time_fields(value.update_time),
+        "last_access_time": given_time(value.last_access_time),
+        "valid_from_time": given_time(value.valid_from),
+        "valid_until_time": given_time(value.valid_until),
         "superseded_by": value.superseded_by,
-        "supersede_time": _given_time(value.supersede_time),
+        "supersede_time": given_time(value.supersede_time),
         "topics": value.topics,
         "outcome": value.outcome,
         "steps": value.steps,
@@ -189,10 +179,15 @@ def entry_fields(value: Entry) -> dict[str, Any]:
     }
 
 
-def candidates_response(value: Candidates, model: str) -> pb.RetrieveCandidatesResponse:
-    """The answer of a fan-out."""
+def candidates_response(
+    value: Candidates, model: str, *, columns: bool
+) -> pb.RetrieveCandidatesResponse:
+    """The answer of a fan-out, its candidates as columns or as a message each."""
+    found = value.candidates
+    rows = [] if columns else [candidate_fields(each) for each in found]
     return pb.RetrieveCandidatesResponse(
-        candidates=[candidate_fields(each) for each in value.candidates],  # type: ignore[misc]  # dictionaries
+        candidates=rows,  # type: ignore[arg-type]  # dictionaries
+        columns=candidate_columns(found) if columns else None,
         similar_pairs=_pairs_message(value.pairs),
         sources=[_source_message(each) for each in value.sources],
         lists=[_list_message(each) for each in value.lists],
@@ -254,15 +249,6 @@ def _given(message: entry_pb2.Entry | pb.CategoryMute | pb.EntryMute, name: str)
     return moment(getattr(message, name)) if message.HasField(name) else None  # type: ignore[arg-type]
 
 
-def _time_fields(time: datetime) -> dict[str, int]:
-    since = time - _EPOCH
-    return {"seconds": since.days * 86400 + since.seconds, "nanos": since.microseconds * 1000}
-
-
-def _given_time(time: datetime | None) -> dict[str, int] | None:
-    return None if time is None else _time_fields(time)
-
-
 def _origin_fields(value: Origin) -> dict[str, Any] | None:
     if value == _NO_ORIGIN:
         return None
@@ -292,7 +278,7 @@ def _source_message(value: SourceReport) -> pb.SourceReport:
 
 def _list_message(value: ListReport) -> pb.ListReport:
     return pb.ListReport(
-        layer=_LAYER_NUMBERS[value.layer],
+        layer=LAYER_NUMBERS[value.layer],
         source=SOURCE_NUMBERS[value.source],
         hit_count=value.hit_count,
         exhausted=value.exhausted,

@@ -15,6 +15,7 @@ from hilvan_kit.paging import page_key, page_token
 from hilvan_retrieval.core import outcomes
 from hilvan_retrieval.model import Entry, RequestKey
 from hilvan_retrieval.rpc import codec, importing, validation
+from hilvan_retrieval.rpc.numbers import LAYERS
 from hilvan_retrieval.usecases.policies import PolicyBook
 from hilvan_retrieval.usecases.reading import Reader
 from hilvan_retrieval.usecases.retrieving import Retriever
@@ -56,7 +57,8 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
         found = await self._uses.retriever.candidates(
             principal(), wanted, now, self._uses.deadline(context)
         )
-        return codec.candidates_response(found, self._uses.reader.model.id)
+        columns = request.form == pb.CANDIDATE_FORM_COLUMNS
+        return codec.candidates_response(found, self._uses.reader.model.id, columns=columns)
 
     async def SearchEntries(
         self, request: pb.SearchEntriesRequest, context: Context
@@ -121,7 +123,7 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
         page, last = await self._uses.reader.page(
             principal(),
             owners=validation.owners(request),
-            layers=frozenset(codec.LAYERS[each] for each in request.layers),
+            layers=frozenset(LAYERS[each] for each in request.layers),
             categories=frozenset(request.categories),
             updated_after=after_time,
             size=size,

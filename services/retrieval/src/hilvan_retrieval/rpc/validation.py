@@ -13,6 +13,7 @@ from hilvan_kit.validation import Faults, refuse, scan
 from hilvan_retrieval.core.plan import ALL_SOURCES, CandidateRequest
 from hilvan_retrieval.model import EmbeddingModel, Layer, Owner, Vector
 from hilvan_retrieval.rpc import codec
+from hilvan_retrieval.rpc.numbers import LAYERS, SOURCES
 
 QUERY_MOST = 8_192
 TEXT_MOST = 32_768
@@ -179,14 +180,14 @@ def candidates(request: pb.RetrieveCandidatesRequest, now: datetime) -> Candidat
     as_of = codec.moment(request.as_of_time) if request.HasField("as_of_time") else now
     return CandidateRequest(
         query=request.query,
-        layers=tuple(codec.LAYERS[each] for each in request.layers),
+        layers=tuple(LAYERS[each] for each in request.layers),
         owners=_owners(list(request.owners)),
         limit=limit,
         as_of=as_of,
         include_muted=request.include_muted,
         categories=frozenset(request.categories),
         tags=frozenset(request.tags),
-        sources=tuple(codec.SOURCES[each] for each in request.sources) or ALL_SOURCES,
+        sources=tuple(SOURCES[each] for each in request.sources) or ALL_SOURCES,
         pair_similarity_floor=floor,
         require_all_sources=request.require_all_sources,
     )
@@ -205,7 +206,7 @@ def search(request: pb.SearchEntriesRequest, now: datetime) -> CandidateRequest:
         words = request.source == entry_pb2.SOURCE_KEYWORD
         faults.check(not words, "min_similarity", "is for SOURCE_VECTOR only")
     refuse(faults)
-    layers = tuple(codec.LAYERS[each] for each in dict.fromkeys(request.layers))
+    layers = tuple(LAYERS[each] for each in dict.fromkeys(request.layers))
     return CandidateRequest(
         query=request.query,
         layers=layers or tuple(Layer),
@@ -213,7 +214,7 @@ def search(request: pb.SearchEntriesRequest, now: datetime) -> CandidateRequest:
         limit=limit,
         as_of=now,
         include_muted=True,
-        sources=(codec.SOURCES[request.source],),
+        sources=(SOURCES[request.source],),
     )
 
 
