@@ -192,7 +192,7 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
         self, request: pb.ExportEntriesRequest, context: Context
     ) -> AsyncIterator[pb.ExportEntriesResponse]:
         """See the proto."""
-        validation.checked(request)
+        validation.export(request)
         async for page in self._uses.reader.everything(principal(), validation.owners(request)):
             yield pb.ExportEntriesResponse(entries=[codec.entry_message(each) for each in page])
 

@@ -229,6 +229,14 @@ def page(request: pb.ListEntriesRequest) -> int:
     return request.page_size or 50
 
 
+def export(request: pb.ExportEntriesRequest) -> None:
+    """Refuse bad owners."""
+    faults = Faults()
+    scan(request, faults)
+    _owners_faults(list(request.owners), faults)
+    refuse(faults)
+
+
 def owners(request: pb.ListEntriesRequest | pb.ExportEntriesRequest) -> frozenset[Owner] | None:
     """The owners asked for; None: all that the caller can reach."""
     return _owners(list(request.owners))
