@@ -1,6 +1,9 @@
 """The catalogue over real files: taking vaults in, following them, losing them for a while."""
 
+import asyncio
+import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,8 +12,14 @@ from curation_values import ADMIN, ANA
 
 from hilvan_curation.adapters.files import FileNoteSource
 from hilvan_curation.adapters.metadata import NoMetadata, SqlMetadata
-from hilvan_curation.errors import MetadataRequired, SourceUnavailable, VaultRefused
+from hilvan_curation.errors import (
+    MetadataRequired,
+    MetadataUnavailable,
+    SourceUnavailable,
+    VaultRefused,
+)
 from hilvan_curation.model import Members
+from hilvan_curation.ports import NoteSource
 
 MARKER = "id: ana\nkind: personal\nowner: ana\n"
 VAULT = {
@@ -31,6 +40,11 @@ def vault(tmp_path: Path) -> Path:
 async def store(tmp_path: Path) -> SqlMetadata:
     """A metadata database."""
     return await SqlMetadata.open_sqlite(tmp_path / "metadata.sqlite")
+
+
+def from_here(path: Path) -> Path:
+    """The same place, relative to where the program runs."""
+    return Path(os.path.relpath(path))
 
 
 def paths(uses: UseCases, tenant: str = "acme") -> set[str]:
@@ -77,6 +91,96 @@ async def test_a_second_vault_joins_the_first(vault: Path, tmp_path: Path) -> No
         await until(lambda: {"new.md", "two.md"} <= paths(uses))
 
 
+class Watched(FileNoteSource):
+    """Files of which it is known whether they are followed."""
+
+    followed = True
+
+    async def close(self) -> None:
+        """Follow no more."""
+        self.followed = False
+        await super().close()
+
+
+async def test_every_folder_is_followed_once(vault: Path, tmp_path: Path) -> None:
+    """When a second vault joins, the files are opened anew and the old watch ends."""
+    sources: list[Watched] = []
+
+    def open_source(roots: Sequence[Path]) -> NoteSource:
+        sources.append(Watched(roots))
+        return sources[-1]
+
+    more = write_files(vault.parent / "more", {"Lab/.hilvan-space.yaml": "id: lab\nkind: shared\n"})
+    async with use_cases(
+        await store(tmp_path), MemoryRetrieval(), roots=[vault.parent], open_source=open_source
+    ) as uses:
+        await uses.catalogue.add_vault("acme", vault)
+        await uses.catalogue.add_vault("acme", more)
+        assert [each.followed for each in sources] == [False, True]
+    assert [each.followed for each in sources] == [False, False]
+
+
+class SlowMembers(NoMetadata):
+    """Keeps whoever asks for members waiting while the gate is shut."""
+
+    def __init__(self, vault: Path) -> None:
+        super().__init__({"acme": (vault,)})
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.asked = 0
+
+    async def members(self, tenant: str) -> dict[str, Members]:
+        """Wait for the gate, if it was shut when asked."""
+        self.asked += 1
+        if not self.gate.is_set():
+            await self.gate.wait()
+        return await super().members(tenant)
+
+
+async def test_what_was_read_first_does_not_replace_what_was_read_last(vault: Path) -> None:
+    """Of two readings at once the later one counts, however long the earlier one takes."""
+    metadata = SlowMembers(vault)
+    async with use_cases(metadata, MemoryRetrieval(), open_source=FileNoteSource) as uses:
+        metadata.gate.clear()
+        asked = metadata.asked
+        first = asyncio.create_task(uses.catalogue.rescan("acme"))
+        await until(lambda: metadata.asked == asked + 1)
+        write_files(vault, {"Ana/two.md": "Second.\n"})
+        gate, metadata.gate = metadata.gate, asyncio.Event()
+        metadata.gate.set()
+        second = asyncio.create_task(uses.catalogue.rescan("acme"))
+        await asyncio.wait([second], timeout=0.2)
+        gate.set()
+        await asyncio.gather(first, second)
+        assert "two.md" in paths(uses)
+
+
+class Flaky(NoMetadata):
+    """A store that does not answer while it is down."""
+
+    asked_in_vain = 0
+    down = False
+
+    async def members(self, tenant: str) -> dict[str, Members]:
+        """Answer, or not."""
+        if self.down:
+            self.asked_in_vain += 1
+            raise MetadataUnavailable("down, as told")
+        return await super().members(tenant)
+
+
+async def test_a_change_that_can_not_be_taken_in_yet_is_taken_in_later(vault: Path) -> None:
+    """The watch goes on when the metadata database was away for a while."""
+    metadata = Flaky({"acme": (vault,)})
+    async with use_cases(metadata, MemoryRetrieval()) as uses:
+        metadata.down = True
+        write_files(vault, {"Ana/two.md": "Second.\n"})
+        await until(lambda: metadata.asked_in_vain > 0)
+        assert "two.md" not in paths(uses)
+        metadata.down = False
+        await until(lambda: "two.md" in paths(uses))
+
+
 async def test_what_may_not_be_taken_in_is_refused_in_one_way(vault: Path, tmp_path: Path) -> None:
     """Outside of the roots, absent, a file, relative, a loop, a link out, a name too long."""
     root = vault.parent
@@ -86,7 +190,7 @@ async def test_what_may_not_be_taken_in_is_refused_in_one_way(vault: Path, tmp_p
         tmp_path,
         root / "absent",
         vault / "Ana/one.md",
-        Path("root/acme"),
+        from_here(vault),
         root / "loop",
         root / "out",
         root / ("x" * 300),

@@ -176,6 +176,15 @@ async def test_categories_are_muted_on_their_axis_by_who_may(uses: UseCases) -> 
             await uses.curator.set_mute(who, project, category, muted=True, until=None)
 
 
+async def test_a_project_with_the_id_of_a_user_has_none_of_its_categories(
+    uses: UseCases, vault: Path
+) -> None:
+    """The axis tells them apart."""
+    write_files(vault, {"Ana/lab/.hilvan-project.yaml": "id: ana\n"})
+    await uses.catalogue.rescan("acme")
+    assert uses.curator.categories(ANA, "ana") == []
+
+
 async def test_stamping_writes_the_ids_that_notes_go_by(uses: UseCases, vault: Path) -> None:
     """Only files without one, in front of what they say; a broken file keeps nobody back."""
     before = by_path(uses, "one.md")

@@ -57,7 +57,7 @@ class Vaults:
     def can_read(self, who: Principal, space: Space) -> bool:
         """A personal space is its owner's alone; admins and services see the shared ones."""
         if space.kind is SpaceKind.PERSONAL:
-            return not space.closed and space.owner == who.user
+            return space.owner == who.user  # a closed space has no owner, a principal has a name
         members = self.members_of(space)
         known = who.user in members.readers or who.user in members.writers
         return known or self.open_to_all or who.role is not Role.MEMBER

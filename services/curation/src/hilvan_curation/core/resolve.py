@@ -263,8 +263,7 @@ def _load(
             verdict = Verdict.LOADED
             used += tokens
             items += 1
-        if verdict is not Verdict.MUTED:
-            seen.add(element.note_id)
+        seen.add(element.note_id)
         placed.append(replace(element, token_count=tokens, order=order, verdict=verdict))
     return tuple(placed), used
 
