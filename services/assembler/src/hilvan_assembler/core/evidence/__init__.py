@@ -5,9 +5,10 @@
 (<EvidenceKind.CHANGED_VALUE: 'changed_value'>, 'Madrid', 'Berlin')
 """
 
+from hilvan_assembler.core.evidence.announcing import announces_change
 from hilvan_assembler.core.evidence.judging import judge
 from hilvan_assembler.core.evidence.model import Statement
 from hilvan_assembler.core.evidence.reading import read
 from hilvan_assembler.model import Conflict, EvidenceKind
 
-__all__ = ["Conflict", "EvidenceKind", "Statement", "judge", "read"]
+__all__ = ["Conflict", "EvidenceKind", "Statement", "announces_change", "judge", "read"]

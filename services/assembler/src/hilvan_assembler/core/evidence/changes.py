@@ -4,8 +4,8 @@ Each is directed: ``judging`` tries both ways, so that a conflict is found which
 """
 
 from hilvan_assembler.core.evidence.classes import MULTI_VALUED, NAME_CLASS
-from hilvan_assembler.core.evidence.frames import differing, first_slot, same_subject
-from hilvan_assembler.core.evidence.model import Clause, Finding
+from hilvan_assembler.core.evidence.frames import first_slot, numbered, same_subject
+from hilvan_assembler.core.evidence.model import Change, Clause, Finding
 from hilvan_assembler.model import EvidenceKind
 
 _MAX_DETAIL = 3
@@ -14,8 +14,11 @@ _MAX_DETAIL = 3
 _MIN_WORDS = 2
 """A denial of fewer words ("not yet") has lost what it denies."""
 
-_LOCATIVE = frozenset({"be", "live", "store", "host", "deploy", "run", "sit", "base"})
+_LOCATIVE = frozenset({"be", "live", "store", "host", "deploy", "run", "sit", "base", "write"})
 _PLACES = frozenset({"in", "at", "on", "en"})
+_STANCES = frozenset({"like", "prefer", "want", "know", "speak"})
+_HABITS = frozenset({"eat", "drink", "take", "smoke", "play", "learn", "study"})
+_MEMBERSHIPS = frozenset({"work", "be", "study", "live", "belong", "attend", "rent", "go"})
 _RUNNING = frozenset({"active", "run", "avail", "live", "dispon"})
 
 
@@ -24,9 +27,9 @@ def denied(neg: Clause, pos: Clause) -> Finding | None:
 
     The denial may be no narrower than the assertion: "no coffee at night" leaves "likes coffee".
     """
-    if not neg.negative or pos.negative or len(neg.keys) < _MIN_WORDS or _beyond(neg, pos):
+    if not neg.negative or len(neg.keys) < _MIN_WORDS or _beyond(neg, pos):
         return None
-    extra = _beyond(pos, neg)
+    extra = _beyond(pos, neg) - {t.key for t in pos.complement if t.aside}
     if len(extra) > _MAX_DETAIL or (extra and not same_subject(pos, neg)):
         return None
     kind = EvidenceKind.STATE_CHANGE if neg.ceased else EvidenceKind.POLARITY
@@ -60,29 +63,50 @@ def replaced(change: Clause, state: Clause) -> Finding | None:
 def moved(change: Clause, state: Clause) -> Finding | None:
     """State change: "moved to room 40" against a statement of another place of the same kind.
 
-    Same kind is the same noun with another number ("room 12", also when the subject says more:
-    "Ana's office"), names of one class (two chat tools), or, for one subject, any two names.
+    Same kind is the same noun with another number or other words about it ("the basic plan"), names
+    of one class (two chat tools), or, for one subject, any two names of places.
     """
     told = change.change
     if told is None or not told.after or not _holds(state):
         return None
     if not change.subject_keys <= state.subject_keys:
         return None
+    same = same_subject(change, state)
+    if _renumbered(change, state) or (same and _renamed(told, state)):
+        return _move(change, state, told.after)
     if told.after & state.keys:
-        return _move(change, state, told.after) if _numbered(change, state) else None
+        return None
     classes = {NAME_CLASS.get(key) for key in told.after} - {None}
     same_class = any(NAME_CLASS.get(key) in classes for key in state.complement_keys)
-    places = tuple(t for t in state.complement if t.slot in _PLACES)
-    located = (
-        state.predicate in _LOCATIVE
-        and bool(places)
-        and all(t.named for t in places)
-        and all(t.named for t in change.complement if t.slot == "to")
-        and bool(_topic(change))
-        and _topic(change) == _topic(state)
-    )
-    found = _numbered(change, state) or (same_class and same_subject(change, state)) or located
+    found = (same_class and same) or _relocated(change, state, told.after)
     return _move(change, state, told.after) if found else None
+
+
+def _renumbered(change: Clause, state: Clause) -> bool:
+    """Whether both give another number to one noun ("room 12", "room 40")."""
+    mine, theirs = numbered(change), numbered(state)
+    return any(mine[noun].differs(theirs[noun]) for noun in mine.keys() & theirs.keys())
+
+
+def _renamed(told: Change, state: Clause) -> bool:
+    """Whether both say other words about one noun ("the basic plan", "the advanced plan")."""
+    for noun in state.complement:
+        if noun.key in told.after and not noun.value and not noun.aside:
+            phrase = {t.key for t in state.complement if t.slot == noun.slot and not t.aside}
+            return bool(phrase - told.after and told.after - phrase)
+    return False
+
+
+def _relocated(change: Clause, state: Clause, after: frozenset[str]) -> bool:
+    """Whether one subject is somewhere else now: two names of places, or another home."""
+    topic = _topic(change)
+    if state.predicate not in _LOCATIVE or not topic or topic != _topic(state):
+        return False
+    if state.predicate == "live" and "home" in after:
+        return True
+    places = tuple(t for t in state.complement if t.slot in _PLACES and not t.aside)
+    goals = tuple(t for t in change.complement if t.key in after)
+    return bool(places) and all(t.named and not t.value for t in places + goals)
 
 
 def _move(change: Clause, state: Clause, after: frozenset[str]) -> Finding:
@@ -99,21 +123,36 @@ def _topic(clause: Clause) -> frozenset[str]:
     return clause.subject_keys | {t.key for t in clause.complement if t.slot == ""}
 
 
-def _numbered(change: Clause, state: Clause) -> bool:
-    """Whether both give another number to one noun."""
-    nouns = {t.key for t in change.complement if not t.value}
-    same = any(t.key in nouns for t in state.complement if not t.value)
-    return same and differing(change, state) is not None
-
-
 def left(change: Clause, state: Clause) -> Finding | None:
-    """State change: "left Acme" against "works at Acme"."""
+    """State change: "left Acme" against "works at Acme", "sold the Corolla" against "drives" it."""
     told = change.change
-    if told is None or not told.left or not told.before or state.predicate not in {"work", "be"}:
+    if told is None or not told.before or not same_subject(change, state):
         return None
-    if not told.before <= state.complement_keys or not same_subject(change, state):
+    if state.negative or state.change or state.predicate in _STANCES:
         return None
-    return Finding(EvidenceKind.STATE_CHANGE, (), (), 0.85)
+    habit = state.predicate in _HABITS
+    before = told.before
+    if state.predicate in before:  # "gave up studying for the exam"
+        before = change.complement_keys - {state.predicate}
+    if not before or not before <= state.complement_keys:
+        return None
+    if told.left:
+        member = state.predicate in _MEMBERSHIPS and not any(
+            t.value and t.value.kind == "time" for t in change.complement
+        )  # "left the bakery at noon" is no farewell
+        return Finding(EvidenceKind.STATE_CHANGE, (), (), 0.85) if member else None
+    certain = habit or len(before) > 1 or any(t.named for t in change.complement)
+    return Finding(EvidenceKind.STATE_CHANGE, (), (), 0.8) if told.given and certain else None
+
+
+def dropped(neg: Clause, state: Clause) -> Finding | None:
+    """State change: "no longer uses MySQL" against "stores its orders in MySQL"."""
+    if not (neg.negative and neg.ceased) or neg.predicate != "use" or not _holds(state):
+        return None
+    used = {t.key for t in neg.complement}
+    if not any(t.named for t in neg.complement) or not used <= state.complement_keys:
+        return None
+    return Finding(EvidenceKind.STATE_CHANGE, (), (), 0.85) if same_subject(neg, state) else None
 
 
 def ended(change: Clause, state: Clause) -> Finding | None:

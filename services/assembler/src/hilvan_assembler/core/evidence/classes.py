@@ -51,6 +51,32 @@ EXCLUSIVE = {
         "onsite": "onsite on-site presencial",
         "hybrid": "hybrid hibrido hibrida",
     },
+    "tier": {
+        "free": "free gratuito gratuita gratis",
+        "basic": "basic basico basica starter",
+        "standard": "standard estandar",
+        "professional": "professional pro profesional",
+        "business": "business empresarial",
+        "premium": "premium",
+        "advanced": "advanced avanzado avanzada",
+        "enterprise": "enterprise",
+    },
+    "payment": {
+        "paid": "paid pagado pagada pagados pagadas",
+        "unpaid": "unpaid overdue impagado impagada",
+    },
+    "formality": {"formal": "formal", "informal": "informal casual"},
+    "units": {"metric": "metric metrico metricas", "imperial": "imperial"},
+    "seat": {"aisle": "aisle pasillo", "window": "window ventanilla"},
+    "occupation": {"full-time": "full-time", "part-time": "part-time"},
+    "activity": {
+        "activ": "active activo activa activos activas",
+        "inactive": "inactive inactivo inactiva",
+    },
+    "diet": {
+        "vegetarian": "vegetarian vegetariano vegetariana",
+        "vegan": "vegan vegano vegana",
+    },
     "length": {
         "short": "short brief concise corto corta cortas cortos breve breves",
         "long": "long detailed largo larga largas largos detallada detalladas extensas",
@@ -153,7 +179,7 @@ MULTI_VALUED = _words(
 
 FUNCTIONAL = {
     "live": ("in", "en", "at"),
-    "work": ("at", "for", "en"),
+    "work": ("at", "for", "en", "as", "of"),
     "report": ("to",),
     "assign": ("to",),
     "write": ("in", "en"),
@@ -170,12 +196,15 @@ FUNCTIONAL = {
     "move": ("to",),
     "base": ("in", "en"),
     "happen": ("in", "at", "en"),
+    "attend": ("", "to"),
+    "bank": ("with", "at"),
+    "keep": ("in", "en"),
 }
 """Predicate → the prepositions whose object is single-valued."""
 
 LOOSE_PASSIVES = _words(
     "use know love mention document test relat connect involv interest translat base support "
-    "need cover call made visit includ log sent envi registr prueb integr"
+    "send need cover call made visit includ log sent envi registr prueb integr"
 )
 """Participles that take many objects ("is used by"): passives that are not single-valued."""
 
@@ -185,6 +214,14 @@ SCOPES = _words(
     "maximum minimum weekend"
 )
 """Words that narrow where a statement holds."""
+
+MANY_NOUNS = _words(
+    "todo note notes nota pending pendiente task idea hobby hobbies skill interest pet reminder "
+    "recordatorio topic tema allergy alergia member friend amigo amiga brother sister hermano "
+    "hermana cousin primo prima colleague son daughter uncle aunt tio tia neighbour neighbor "
+    "vecino vecina meeting call visit lunch dinner question bug ticket event"
+)
+"""Subjects of which there may be many: another one says nothing about the first."""
 
 COUNTED = _words("pr ticket sprint step pas chapter capitul epic invoic factur version")
 """Nouns whose number is a name ("PR 118"), not a measure."""

@@ -1,9 +1,16 @@
 """What two clauses have in common: subject, predicate, and the slots that can be compared."""
 
-from itertools import product
+from itertools import dropwhile, pairwise, product, takewhile
 
-from hilvan_assembler.core.evidence.classes import CLOSED_CLASSES, COUNTED, GROUP_OF, NAME_CLASS
-from hilvan_assembler.core.evidence.model import Clause, Token, Tokens
+from hilvan_assembler.core.evidence.classes import (
+    CLOSED_CLASSES,
+    COUNTED,
+    FUNCTIONAL,
+    GROUP_OF,
+    LOOSE_PASSIVES,
+    NAME_CLASS,
+)
+from hilvan_assembler.core.evidence.model import Clause, Token, Tokens, Value
 
 _CLASS_OF = GROUP_OF | NAME_CLASS
 _PLAIN = frozenset({"", "be", "happen", "move"})
@@ -32,11 +39,30 @@ def first_slot(clause: Clause) -> str:
     return clause.complement[0].slot if clause.complement else ""
 
 
-def filler(clause: Clause) -> Tokens:
-    """The first tokens of the complement that share its first slot."""
-    slot = first_slot(clause)
-    size = next((i for i, t in enumerate(clause.complement) if t.slot != slot), None)
-    return clause.complement[:size]
+def filler(clause: Clause, slot: str) -> Tokens:
+    """The first run of tokens in a slot, but for what is behind a comma.
+
+    A number behind a name is its version: "PostgreSQL 16" and "PostgreSQL 14" are one name.
+    """
+    rest = dropwhile(lambda t: t.slot != slot, clause.complement)
+    run = tuple(takewhile(lambda t: t.slot in {slot, "of"} and not t.aside, rest))
+    versioned = any(t.named for t in run)
+    return tuple(t for t in run if not (versioned and t.value))
+
+
+def plain_keys(clause: Clause) -> frozenset[str]:
+    """What the complement says without details behind a comma."""
+    return frozenset(t.key for t in clause.complement if not t.aside)
+
+
+def single_slot(clause: Clause) -> str | None:
+    """The slot of the complement that holds one thing at a time, or None."""
+    slots = [t.slot for t in clause.complement if not t.aside]
+    allowed = FUNCTIONAL.get(clause.predicate, ())
+    found = next((slot for slot in slots if slot in allowed), None)
+    if found is None and clause.passive and clause.predicate not in LOOSE_PASSIVES and slots:
+        return slots[0] if slots[0] and slots[0] != "for" else None
+    return found
 
 
 def same_slot(a: str, b: str) -> bool:
@@ -44,9 +70,17 @@ def same_slot(a: str, b: str) -> bool:
     return a == b or ("en" in {a, b} and {a, b} <= {"en", "in", "at", "on"})
 
 
-def rival(a: Tokens, b: Tokens, *, fresh: bool) -> bool:
-    """Two different names, with the same common nouns about them; after "now", any two nouns."""
-    names_a, names_b = (tuple(t for t in side if t.named or fresh) for side in (a, b))
+def rival(a: Tokens, b: Tokens, *, fresh: bool, bare: bool) -> bool:
+    """Two different names, with the same common nouns about them.
+
+    After "now" any two nouns, which may share others ("the billing team"); bare ones always.
+    """
+    if any(t.value for t in a + b):
+        return False
+    if fresh:
+        keys_a, keys_b = ({t.key for t in side} for side in (a, b))
+        return bool(keys_a - keys_b and keys_b - keys_a)
+    names_a, names_b = (tuple(t for t in side if t.named or bare) for side in (a, b))
     if not names_a or not names_b:
         return False
     if {t.key for t in names_a} & {t.key for t in names_b}:
@@ -92,3 +126,16 @@ def measures(clause: Clause) -> Tokens:
         for before, token in zip(previous, clause.complement, strict=False)
         if token.value and not (before and before.key in COUNTED)
     )
+
+
+def numbered(clause: Clause) -> dict[str, Value]:
+    """The numbers that stand behind a noun of their slot ("room 12"), or order it ("2nd floor")."""
+    found: dict[str, Value] = {}
+    for one, other in pairwise(clause.complement):
+        if one.slot == other.slot and not one.value and other.value:
+            found[one.key] = other.value
+        elif (
+            one.slot == other.slot and one.value and not other.value and one.value.unit == "ordinal"
+        ):
+            found[other.key] = one.value
+    return found

@@ -3,18 +3,18 @@
 from collections.abc import Callable
 
 from hilvan_assembler.core.evidence import changes, rules
-from hilvan_assembler.core.evidence.model import Clause, Finding, Mood, Statement
+from hilvan_assembler.core.evidence.frames import same_frame
+from hilvan_assembler.core.evidence.model import Clause, Finding, Statement
 from hilvan_assembler.model import Conflict
 
 Rule = Callable[[Clause, Clause], Finding | None]
 
-_DIRECTED: tuple[Rule, ...] = (
-    changes.denied,
-    changes.replaced,
-    changes.moved,
-    changes.left,
-    changes.ended,
-)
+_DENIALS: tuple[Rule, ...] = (changes.denied, changes.dropped)
+"""Rules of which one side denies and the other asserts."""
+
+_CHANGES: tuple[Rule, ...] = (changes.replaced, changes.moved, changes.left, changes.ended)
+"""Rules of which one side tells a change."""
+
 _MUTUAL: tuple[Rule, ...] = (
     rules.changed_value,
     rules.exclusive_words,
@@ -22,6 +22,7 @@ _MUTUAL: tuple[Rule, ...] = (
     rules.slot_noun,
     rules.fresh_choice,
 )
+"""Rules of two clauses with one frame (`same_frame`)."""
 
 
 def judge(older: Statement, newer: Statement) -> Conflict | None:
@@ -38,17 +39,35 @@ def judge(older: Statement, newer: Statement) -> Conflict | None:
 
 
 def _judge(older: Clause, newer: Clause) -> Conflict | None:
-    if older.mood is not Mood.PRESENT or newer.mood is not Mood.PRESENT:
+    if _strangers(older, newer):
         return None
-    for rule in _DIRECTED:
+    if older.negative is not newer.negative and (found := _either_way(_DENIALS, older, newer)):
+        return found
+    if (older.change or newer.change) and (found := _either_way(_CHANGES, older, newer)):
+        return found
+    if same_frame(older, newer):
+        for rule in _MUTUAL:
+            if told := rule(older, newer):
+                return _conflict(told, older, newer)
+    return None
+
+
+def _strangers(older: Clause, newer: Clause) -> bool:
+    """Whether both share no word and tell no change: no rule finds anything then."""
+    return (
+        older.keys.isdisjoint(newer.keys)
+        and older.subject_folds.isdisjoint(newer.subject_folds)
+        and not (older.change or newer.change)
+    )
+
+
+def _either_way(directed: tuple[Rule, ...], older: Clause, newer: Clause) -> Conflict | None:
+    for rule in directed:
         if found := rule(older, newer):
             return _conflict(found, older, newer)
         if found := rule(newer, older):
             flipped = Finding(found.kind, found.second, found.first, found.confidence)
             return _conflict(flipped, older, newer)
-    for rule in _MUTUAL:
-        if found := rule(older, newer):
-            return _conflict(found, older, newer)
     return None
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from hilvan_assembler.model import EvidenceKind
 
@@ -41,14 +42,14 @@ class Value:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word or value that carries content.
+class Token(NamedTuple):
+    """A word or value that carries content. A tuple, for it is made for each word of each text.
 
     ``key`` is its concept, equal across inflections and, for listed words, across languages;
     ``fold`` the words themselves in lower case without accents. ``slot`` is the preposition that
     governs it ("" for a bare subject or object). ``named`` tells a proper name or identifier,
-    ``definite`` a word after a definite article.
+    ``definite`` a word after a definite article or a possessive, ``aside`` one in a detail behind a
+    comma (", two blocks from the office").
     """
 
     key: str
@@ -58,22 +59,28 @@ class Token:
     slot: str = ""
     named: bool = False
     definite: bool = False
+    aside: bool = False
     value: Value | None = None
 
 
 Tokens = tuple[Token, ...]
+
+SPEAKER = Token("user", "user", 0, 0)
+"""Who says "I" or "mi", and the subject of Spanish first persons: the user the entry is of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """What a clause says about a change: "from" is what ended, "to" what holds now.
 
-    ``left`` marks the end of a membership ("left Acme"), ``ended`` that the subject itself is gone.
+    ``left`` marks the end of a membership ("left Acme"), ``given`` that of any hold on a thing
+    ("sold the Corolla"), ``ended`` that the subject itself is gone.
     """
 
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
     left: bool = False
+    given: bool = False
     ended: bool = False
 
 
@@ -82,11 +89,10 @@ class Clause:
     """One assertion: subject, predicate, complement, and how it is meant.
 
     ``ceased`` marks a negation that says that it was true once ("no longer"); ``fresh`` a word
-    such as "now"; ``linked`` a copula; ``passive`` a participle behind it.
+    such as "now"; ``passive`` a participle behind a copula; ``labelled`` a colon ("CI: Jenkins").
     """
 
     text: str
-    words: tuple[str, ...]
     subject: Tokens
     predicate: str
     complement: Tokens
@@ -96,6 +102,7 @@ class Clause:
     fresh: bool
     plural: bool
     passive: bool
+    labelled: bool
     change: Change | None
     subject_keys: frozenset[str]
     subject_folds: frozenset[str]
@@ -113,12 +120,9 @@ class Clause:
 class Statement:
     """What `read` makes of a text. Depends on the text alone, so it can be kept by its hash."""
 
-    clauses: tuple[Clause, ...]
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """All words in order: equal for texts that differ in letter case or punctuation only."""
-        return tuple(word for clause in self.clauses for word in clause.words)
+    clauses: tuple[Clause, ...] = ()
+    words: tuple[str, ...] = ()
+    """All words in order: equal for texts that differ in letter case or punctuation only."""
 
 
 @dataclass(frozen=True, slots=True)

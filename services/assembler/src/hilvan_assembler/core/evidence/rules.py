@@ -1,12 +1,12 @@
 """Rules in which two clauses fill one frame differently. All are symmetric.
 
-Both clauses share subject and predicate (`same_frame`); each rule names the words that differ.
+`judging` asks them of clauses that share subject and predicate (`same_frame`) only; each rule names
+the words that differ.
 """
 
 from hilvan_assembler.core.evidence.classes import (
-    FUNCTIONAL,
     GROUP_OF,
-    LOOSE_PASSIVES,
+    MANY_NOUNS,
     MULTI_VALUED,
     NAME_CLASS,
     SCOPES,
@@ -16,10 +16,11 @@ from hilvan_assembler.core.evidence.frames import (
     filler,
     first_slot,
     measures,
+    plain_keys,
     rival,
-    same_frame,
     same_kind,
     same_slot,
+    single_slot,
 )
 from hilvan_assembler.core.evidence.lexicon import SLOT_NOUNS
 from hilvan_assembler.core.evidence.model import Clause, Finding, Tokens
@@ -28,13 +29,20 @@ from hilvan_assembler.model import EvidenceKind
 _MAX_DETAIL = 3
 """Words that one side may have beyond the other and still speak of the same."""
 
-_CONDITIONS = frozenset({"with", "for", "per", "during", "by", "of", "under", "above"})
+_PLAIN = frozenset({"", "be", "move"})
+_ADDITIVE = MULTI_VALUED - {"have", "support", "take"}
+"""Predicates of which even two numbers may both hold."""
+
+_STATUS_GROUPS = frozenset({"level", "verdict", "tier", "payment"})
+"""Groups of which even a "has" tells one at a time ("has the basic plan")."""
+
+_CONDITIONS = frozenset({"with", "for", "per", "during", "by", "of", "under", "above", "when"})
 """Prepositions that tell under which condition a value holds ("36 euros with VAT")."""
 
 
 def changed_value(a: Clause, b: Clause) -> Finding | None:
     """Number, time or date: one subject and predicate, the same words, another value."""
-    if not same_frame(a, b) or a.predicate in MULTI_VALUED - {"have", "support", "take"}:
+    if a.predicate in _ADDITIVE:
         return None
     pair = differing(a, b)
     if not (a.predicate or b.predicate) and any(t.slot == "with" for t in a.subject):
@@ -55,34 +63,28 @@ def changed_value(a: Clause, b: Clause) -> Finding | None:
 
 def exclusive_words(a: Clause, b: Clause) -> Finding | None:
     """Changed value: everything is the same but two words that exclude each other (open/closed)."""
-    only_a, only_b = a.complement_keys - b.complement_keys, b.complement_keys - a.complement_keys
-    if len(only_a) != 1 or len(only_b) != 1 or not same_frame(a, b):
+    only_a, only_b = plain_keys(a) - plain_keys(b), plain_keys(b) - plain_keys(a)
+    if len(only_a) != 1 or len(only_b) != 1:
         return None
     (one,), (other,) = only_a, only_b
     group = GROUP_OF.get(one)
     if group is None or GROUP_OF.get(other) != group:
         return None
-    if a.predicate in MULTI_VALUED and not (
-        a.predicate == "have" and group in {"level", "verdict"}
-    ):
+    if a.predicate in MULTI_VALUED and not (a.predicate == "have" and group in _STATUS_GROUPS):
         return None
     return Finding(EvidenceKind.CHANGED_VALUE, _with(a, one), _with(b, other), 0.85)
 
 
 def functional_object(a: Clause, b: Clause) -> Finding | None:
     """Changed value: a relation that holds of one object ("lives in") with two objects."""
-    if a.predicate != b.predicate or not same_frame(a, b) or a.passive != b.passive:
+    if a.predicate != b.predicate or a.passive != b.passive:
         return None
-    slot = first_slot(a)
-    allowed = FUNCTIONAL.get(a.predicate, ())
-    single = slot in allowed or (
-        a.passive and bool(slot) and slot != "for" and a.predicate not in LOOSE_PASSIVES
-    )
-    if not single or not same_slot(slot, first_slot(b)):
+    slot, other = single_slot(a), single_slot(b)
+    if slot is None or other is None or not same_slot(slot, other):
         return None
     if a.predicate == "be" and not _standing(a, b):
         return None  # "Ana is in Berlin" tells where she is, not where she belongs.
-    return _other_filler(a, b, 0.8)
+    return _other_filler(a, b, slot, other, 0.8)
 
 
 def _standing(a: Clause, b: Clause) -> bool:
@@ -95,44 +97,72 @@ def _standing(a: Clause, b: Clause) -> bool:
 
 
 def slot_noun(a: Clause, b: Clause) -> Finding | None:
-    """Changed value: "the deadline is", "Ana's manager is", "the codename of it is" with two names.
+    """Changed value: "the deadline is", "my manager is", "CI: Jenkins" with two names.
 
-    The subject holds a noun that has one value at a time, or is definite and singular.
+    The subject holds a noun that has one value at a time, or is definite and singular; a label
+    ("Logger: winston") may have any one word for its value.
     """
-    if a.predicate != "be" or b.predicate != "be" or not same_frame(a, b):
+    if a.predicate != "be" or b.predicate != "be":
         return None
-    if first_slot(a) or first_slot(b) or a.passive or b.passive:
+    slot, other = first_slot(a), first_slot(b)
+    if slot or other or a.passive or b.passive or a.subject_folds & MANY_NOUNS:
         return None
     plural = (a.plural or b.plural) and "pronouns" not in a.subject_keys
     known = bool(a.subject_keys & SLOT_NOUNS)
-    definite = bool(a.subject) and a.subject[0].definite and b.subject[0].definite
-    if plural or not (known or definite):
+    definite = any(t.definite for t in a.subject) and any(t.definite for t in b.subject)
+    label = a.labelled and b.labelled and bool(a.subject) and not _plural(a.subject)
+    if plural or not (known or definite or label):
         return None
-    return _other_filler(a, b, 0.85 if known else 0.7)
+    return _other_filler(a, b, slot, other, 0.85 if known else 0.7, bare=label)
+
+
+def _plural(subject: Tokens) -> bool:
+    """Whether the noun of a label looks like many: "Allergies: peanuts"."""
+    return any(t.fold.endswith("s") for t in subject)
 
 
 def fresh_choice(a: Clause, b: Clause) -> Finding | None:
-    """State change: "now uses" another tool of the same kind."""
-    if not (a.fresh or b.fresh) or a.predicate != b.predicate or not same_frame(a, b):
+    """State change: "now prefers", "now goes to" another thing of the same kind.
+
+    Of the same kind are names of one class, and things that share a noun: "aisle seats".
+    """
+    if not (a.fresh or b.fresh) or a.predicate != b.predicate:
         return None
-    classes = {NAME_CLASS.get(key) for key in a.complement_keys} - {None}
-    same_class = any(NAME_CLASS.get(key) in classes for key in b.complement_keys)
-    if a.predicate != "use" or not same_class:
+    if a.predicate in MULTI_VALUED or a.predicate in _PLAIN:
         return None
-    return _other_filler(a, b, 0.7)
+    slot, other = first_slot(a), first_slot(b)
+    if not same_slot(slot, other):
+        return None
+    keys_a, keys_b = a.complement_keys, b.complement_keys
+    classes = {NAME_CLASS.get(key) for key in keys_a} - {None}
+    same_class = any(NAME_CLASS.get(key) in classes for key in keys_b)
+    routed = a.predicate == "go" and a.subject_keys and not _person(a)
+    if not (keys_a & keys_b or same_class or routed):
+        return None
+    return _other_filler(a, b, slot, other, 0.7)
 
 
-def _other_filler(a: Clause, b: Clause, confidence: float) -> Finding | None:
-    """Two fillers of one slot that share nothing, are names both, and stand in the same setting."""
-    filler_a, filler_b = filler(a), filler(b)
+def _person(clause: Clause) -> bool:
+    """Whether somebody goes, who may go to many places, and not a thing."""
+    return any(t.named or t.key == "user" for t in clause.subject)
+
+
+def _other_filler(
+    a: Clause, b: Clause, slot_a: str, slot_b: str, confidence: float, *, bare: bool = False
+) -> Finding | None:
+    """Two fillers of one slot that exclude each other and stand in the same setting."""
+    filler_a, filler_b = filler(a, slot_a), filler(b, slot_b)
     keys_a, keys_b = {t.key for t in filler_a}, {t.key for t in filler_b}
     fresh = a.fresh or b.fresh
-    if any(t.value for t in filler_a + filler_b) or not rival(filler_a, filler_b, fresh=fresh):
+    bare = bare and len(filler_a) == len(filler_b) == 1
+    if not rival(filler_a, filler_b, fresh=fresh, bare=bare):
         return None
     if not same_kind(filler_a, filler_b, a.predicate):
         return None
-    rest_a, rest_b = a.complement_keys - keys_a, b.complement_keys - keys_b
-    if (rest_a - rest_b and rest_b - rest_a) or (rest_a ^ rest_b) & SCOPES:
+    rest_a, rest_b = plain_keys(a) - keys_a, plain_keys(b) - keys_b
+    scopes = (a.complement_keys ^ b.complement_keys) & SCOPES
+    objects_a, objects_b = ({t.key for t in c.complement if not t.slot} for c in (a, b))
+    if (rest_a - rest_b and rest_b - rest_a) or scopes or (slot_a and objects_a != objects_b):
         return None
     kind = EvidenceKind.STATE_CHANGE if fresh else EvidenceKind.CHANGED_VALUE
     return Finding(kind, filler_a, filler_b, confidence)

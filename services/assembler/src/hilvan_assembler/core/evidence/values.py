@@ -54,13 +54,16 @@ _DAYS = _numbered(lexicon_en.WEEKDAYS, lexicon_es.WEEKDAYS, start=0)
 _WEEKDAY = _DAYS | {name + "s": day for name, day in _DAYS.items()}
 _CARDINALS = {False: _numbered(lexicon_en.NUMBERS), True: _numbered(lexicon_es.NUMBERS)}
 _ORDINALS = {False: _numbered(*lexicon_en.ORDINALS), True: _numbered(*lexicon_es.ORDINALS)}
-_SPELLED = frozenset().union(_MONTH, _WEEKDAY, _QUARTERS, *_CARDINALS.values(), *_ORDINALS.values())
+_CLOCK_WORDS = {"noon": 720, "midday": 720, "mediodia": 720, "midnight": 0, "medianoche": 0}
+SPELLED = frozenset().union(
+    _CLOCK_WORDS, _MONTH, _WEEKDAY, _QUARTERS, *_CARDINALS.values(), *_ORDINALS.values()
+)
 
 
 def read_value(words: Sequence[Word], at: int, *, spanish: bool) -> tuple[Value, int] | None:
     """The value that starts at a word, and how many words it takes; None when there is none."""
     text = words[at].fold
-    if text[0].isalpha() and text not in _SPELLED and not _VERSION.match(text):
+    if text[0].isalpha() and text not in SPELLED and not _VERSION.match(text):
         return None
     return (
         _date(words, at)
@@ -139,6 +142,8 @@ def _year(words: Sequence[Word], at: int) -> tuple[int | None, int]:
 
 def _clock(words: Sequence[Word], at: int) -> tuple[Value, int] | None:
     """Minutes since midnight of "16:00", "4:30 pm", "4pm"."""
+    if words[at].fold in _CLOCK_WORDS:
+        return Value("time", "", (_CLOCK_WORDS[words[at].fold],)), 1
     hour, colon, minute = words[at].fold.partition(":")
     half = words[at + 1].fold if at + 1 < len(words) else ""
     meridiem = half in {"am", "pm", "a.m", "p.m"}
