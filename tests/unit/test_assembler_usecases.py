@@ -187,7 +187,7 @@ async def test_what_retrieval_is_asked(turn: Turn) -> None:
             layers=(Layer.MEMORY, Layer.EPISODE, Layer.PROCEDURE),
             owners=("user:ana", "project:p1"),
             limit=100,
-            pair_similarity_floor=0.75,
+            pair_similarity_floor=0.55,
         )
     ]
     assert turn.curation.tokenizers == ["words"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from hilvan_assembler.core.evidence import announces_change
 from hilvan_assembler.model import Candidate, Pair, Reason
 from hilvan_assembler.ports import ConflictJudge
 
@@ -19,8 +20,12 @@ CONFLICT_FROM = 0.75
 """The band's edges on the calibrated scale (spec, section 4, steps 3 and 4). Above the band a
 conflict is looked for as well: "at 9:30" and "at 10:00" are nearly the same text."""
 
+EXPLICIT_FROM = 0.55
+"""Where a conflict is looked for when the newer text says itself that something changed: "in room
+12" and "moved to room 40" are far apart (docs/decisions/contradiction-evidence.md)."""
+
 Near = Mapping[int, Sequence[tuple[int, float]]]
-"""By index, the other side and the similarity of every pair from `CONFLICT_FROM` up."""
+"""By index, the other side and the similarity of every pair from `EXPLICIT_FROM` up."""
 
 _READ_CHARACTERS = 1_000
 
@@ -109,12 +114,16 @@ class Conflicts:
         return None
 
     def _comparable(self, index: int) -> Iterable[int]:
-        """What may conflict with an entry: similar ones of the same owner and layer."""
+        """What may contradict an entry of the same owner and layer.
+
+        That is what is similar, and what is less so but announces a change.
+        """
         mine = self.candidates[index]
-        for other, _ in self.near.get(index, ()):
+        for other, similarity in self.near.get(index, ()):
             theirs = self.candidates[other]
             same = theirs.owner == mine.owner and theirs.layer is mine.layer
-            if same and other in self._survivors:
+            alike = similarity >= CONFLICT_FROM
+            if same and other in self._survivors and (alike or announces_change(theirs.text)):
                 yield other
 
     def _standing(self, survivor: int) -> tuple[float, float, float, str]:
@@ -154,7 +163,7 @@ def prune(
 def _near(pairs: Iterable[Pair]) -> Near:
     near: dict[int, list[tuple[int, float]]] = {}
     for pair in pairs:
-        if pair.similarity >= CONFLICT_FROM:
+        if pair.similarity >= EXPLICIT_FROM:
             near.setdefault(pair.left, []).append((pair.right, pair.similarity))
             near.setdefault(pair.right, []).append((pair.left, pair.similarity))
     return near
@@ -256,7 +265,7 @@ def _agree_all(
     candidates: Sequence[Candidate],
     judge: ConflictJudge,
 ) -> bool:
-    similar = {other for other, _ in near[index]}
+    similar = {other for other, value in near[index] if value >= CONFLICT_FROM}
     return all(_agree(index, each, candidates, judge) for each in group if each in similar)
 
 

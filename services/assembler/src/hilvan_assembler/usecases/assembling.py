@@ -9,7 +9,7 @@ from typing import TypeVar
 import structlog
 
 from hilvan_assembler.core import explain, pipeline
-from hilvan_assembler.core.prune import CONFLICT_FROM, order
+from hilvan_assembler.core.prune import EXPLICIT_FROM, order
 from hilvan_assembler.core.ranking import Ranking, rank, relevance_of
 from hilvan_assembler.core.recall import Bundle, bundle
 from hilvan_assembler.errors import AssemblerError, ServiceError, SourcesFailed
@@ -254,7 +254,7 @@ def _request(
         limit=wanted.candidate_limit,
         as_of=options.as_of if wanted.as_of_given else None,
         sources=tuple(each for each in Source if options.fusion.weight(each) > 0),
-        pair_similarity_floor=CONFLICT_FROM,
+        pair_similarity_floor=EXPLICIT_FROM,
         require_all_sources=wanted.require_all_sources,
     )
 
