@@ -72,7 +72,8 @@ def story() -> dict[str, bool]:
     hilvan("search", "QX-4471", user=USER)
     hilvan(*ASSEMBLE, "--explain", user=USER)
     return checks(
-        answer(*ASSEMBLE, "--explain"), answer("search", "frío tremendo en Bogotá, Millonarios lost again")
+        answer(*ASSEMBLE, "--explain"),
+        answer("search", "frío tremendo en Bogotá, Millonarios lost again"),
     )
 
 
