@@ -47,7 +47,7 @@ lint: install ## Style, types, import rules, protos
 	$(BIN)/buf lint
 	$(BIN)/buf format --diff --exit-code proto
 	$(BIN)/python tools/check_breaking.py
-	$(BIN)/lint-imports --no-timing
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy services clients tests tools
 
 format: install ## Format sources and protos
