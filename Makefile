@@ -62,10 +62,10 @@ demo: install model ## The main job, end to end, on the sample team
 	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) $(BIN)/python tools/demo.py
 
 bench-quality: install model ## Evidence recall on a LoCoMo file: DATA=path
-	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) $(BIN)/python tests/load/bench_quality.py "$(DATA)"
+	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) PYTHONPATH=tests $(BIN)/python -m load.bench_quality "$(DATA)"
 
 bench-latency: install model ## Assemble under load: N=entries (default 10000)
-	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) $(BIN)/python tests/load/bench_latency.py --entries $(N)
+	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) PYTHONPATH=tests $(BIN)/python -m load.bench_latency --entries $(N)
 
 coverage: install model ## Branch coverage of every core/, which must be whole
 	HILVAN_TEST_E5_DIR=$(abspath $(MODEL)) $(BIN)/pytest tests/unit tests/contract tests/golden tests/rpc \

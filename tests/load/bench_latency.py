@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 import orjson
-from floor import Floor, measure_floor
-from load_services import Running, running_services
-from synthetic import Who, people, records, topics
+from load.floor import Floor, measure_floor
+from load.load_services import Running, running_services
+from load.synthetic import Who, people, records, topics
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.retrieval.v1 import retrieval_service_pb2 as retrieval_pb

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+from load.synthetic import people, topics
 from qdrant_edge import EdgeShard, QueryBatchRequest
-from synthetic import people, topics
 
 from hilvan_retrieval.adapters.embedding.description import describe
 from hilvan_retrieval.adapters.embedding.onnx import OnnxEmbedder
