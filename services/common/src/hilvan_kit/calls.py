@@ -1,16 +1,18 @@
 """What surrounds every call: guards that run, in order, around each handler.
 
-A guard is an async context manager, so it sees the call begin and end, unary or streaming. The
-wrapping is of the *handler*: a ``try`` around an interceptor's continuation would catch nothing,
-because the continuation only looks the handler up.
+A guard is given the call and the next step, so it sees the call begin and end, unary or streaming.
+The wrapping is of the *handler*: a ``try`` around an interceptor's continuation would catch
+nothing, because the continuation only looks the handler up.
 """
 
+import asyncio
 import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -20,17 +22,23 @@ from hilvan_kit.malformed import undecodable_fields
 
 @dataclass(slots=True)
 class Call:
-    """One call as guards see it. ``outcome`` is the status name, for the log and the metrics."""
+    """One call as guards see it. ``outcome`` is the status name, for the log and the metrics.
+
+    ``request`` is a message, or an async iterator of messages where the caller streams.
+    """
 
     method: str
     context: "grpc.aio.ServicerContext[Any, Any]"
+    request: Any
     metadata: Mapping[str, str]
     started: float = field(default_factory=time.monotonic)
     outcome: str = "OK"
     notes: dict[str, Any] = field(default_factory=dict)
 
 
-Guard = Callable[[Call], AbstractAsyncContextManager[None]]
+Step = Callable[[Call], Awaitable[Any]]
+Guard = Callable[[Call, Step], Awaitable[Any]]
+"""Does its part, awaits the next step once, or refuses by raising; returns what the step did."""
 
 
 class MalformedRequest(Exception):
@@ -48,6 +56,8 @@ class Guarded(grpc.aio.ServerInterceptor):
     def __init__(self, guards: Sequence[Guard]) -> None:
         """Keep the order: tests assert it."""
         self.guards = tuple(guards)
+        # By method: a server's handlers are registered once, before it starts.
+        self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
 
     async def intercept_service(
         self,
@@ -58,70 +68,63 @@ class Guarded(grpc.aio.ServerInterceptor):
     ) -> "grpc.RpcMethodHandler[Any, Any] | None":
         """Look the handler up and wrap it."""
         handler = await continuation(handler_call_details)
-        if handler is None:
-            return None
         method = str(handler_call_details.method)
-        wrap = self._streaming if handler.response_streaming else self._unary
+        if handler is not None and method not in self._wrapped:
+            self._wrapped[method] = self._wrap(method, handler)
+        return self._wrapped.get(method)
+
+    def _wrap(
+        self, method: str, handler: "grpc.RpcMethodHandler[Any, Any]"
+    ) -> "grpc.RpcMethodHandler[Any, Any]":
         inner: Any = (
             handler.stream_stream
             or handler.unary_stream
             or handler.stream_unary
             or handler.unary_unary
         )
-        make = {
-            (False, False): grpc.unary_unary_rpc_method_handler,
-            (False, True): grpc.unary_stream_rpc_method_handler,
-            (True, False): grpc.stream_unary_rpc_method_handler,
-            (True, True): grpc.stream_stream_rpc_method_handler,
-        }[(handler.request_streaming, handler.response_streaming)]
-        return make(
-            wrap(method, inner),
+        step: Step = partial(_stream if handler.response_streaming else _answer, inner)
+        for guard in reversed(self.guards):
+            step = _inside(guard, step)
+
+        async def handle(request: Any, context: Any) -> Any:
+            return await step(Call(method, context, request, _metadata(context)))
+
+        return _MAKERS[handler.request_streaming, handler.response_streaming](
+            handle,
             request_deserializer=_lenient(handler.request_deserializer),
             response_serializer=handler.response_serializer,
         )
 
-    def _unary(self, method: str, inner: Any) -> Any:
-        async def handle(request: Any, context: Any) -> Any:
-            async with self._around(method, context):
-                return await inner(_checked(request), context)
 
-        return handle
-
-    def _streaming(self, method: str, inner: Any) -> Any:
-        async def handle(request: Any, context: Any) -> AsyncIterator[Any]:
-            async with self._around(method, context):
-                answers = inner(_checked(request), context)
-                if inspect.isawaitable(answers):
-                    # A handler may write to the context itself, as health's Watch does.
-                    await answers
-                    return
-                async for response in answers:
-                    yield response
-
-        return handle
-
-    def _around(self, method: str, context: Any) -> AsyncExitStack:
-        return _Around(self.guards, Call(method, context, _metadata(context)))
+_MAKERS: Mapping[tuple[bool, bool], Callable[..., "grpc.RpcMethodHandler[Any, Any]"]] = {
+    (False, False): grpc.unary_unary_rpc_method_handler,
+    (False, True): grpc.unary_stream_rpc_method_handler,
+    (True, False): grpc.stream_unary_rpc_method_handler,
+    (True, True): grpc.stream_stream_rpc_method_handler,
+}
 
 
-class _Around(AsyncExitStack):
-    """Enters all guards, the first outermost."""
+def _inside(guard: Guard, step: Step) -> Step:
+    return lambda call: guard(call, step)
 
-    def __init__(self, guards: Sequence[Guard], call: Call) -> None:
-        super().__init__()
-        self._guards = guards
-        self._call = call
 
-    async def __aenter__(self) -> Self:
-        await super().__aenter__()
-        try:
-            for guard in self._guards:
-                await self.enter_async_context(guard(self._call))
-        except BaseException as error:
-            # A guard may refuse while entering; those further out must still see it.
-            if not await self.__aexit__(type(error), error, error.__traceback__):
-                raise
-        return self
+async def _answer(inner: Any, call: Call) -> Any:
+    return await inner(_checked(call.request), call.context)
+
+
+async def _stream(inner: Any, call: Call) -> None:
+    answers = inner(_checked(call.request), call.context)
+    if inspect.isawaitable(answers):
+        # A handler may write to the context itself, as health's Watch does.
+        await answers
+        return
+    # Writing here, inside the guards, lets a cancellation reach them and the handler at once.
+    async with aclosing(answers):
+        async for answer in answers:
+            try:
+                await call.context.write(answer)
+            except grpc.aio.InternalError as error:
+                raise asyncio.CancelledError("the client has gone") from error
 
 
 @dataclass(frozen=True, slots=True)

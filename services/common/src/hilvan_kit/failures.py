@@ -18,6 +18,11 @@ from google.rpc import error_details_pb2, status_pb2
 
 DETAILS_KEY = "grpc-status-details-bin"
 
+_VIOLATIONS_BYTES = 4_096
+_TEXT_BYTES = 500
+"""gRPC's clients refuse trailers above 8 KiB, where binary values count by a third more: a longer
+error would reach the caller as another one, RESOURCE_EXHAUSTED, without a word of ours."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -64,24 +69,23 @@ def incident_failure() -> Failure:
 
 
 def status(failure: Failure, domain: str) -> status_pb2.Status:
-    """Build the rich status."""
-    info = error_details_pb2.ErrorInfo(
-        reason=failure.reason, domain=domain, metadata=dict(failure.metadata)
-    )
+    """Build the rich status. It is cut to what a client takes, and says how much it leaves out."""
+    info = error_details_pb2.ErrorInfo(reason=failure.reason, domain=domain)
+    for key, value in failure.metadata.items():
+        info.metadata[key] = _text(value)
     details: list[Message] = [info]
     if failure.violations:
-        bad = error_details_pb2.BadRequest()
-        for path, description in failure.violations:
-            bad.field_violations.add(field=path, description=description)
-        details.append(bad)
+        details.append(_bad_request(failure.violations))
     if failure.resource is not None:
         kind, name = failure.resource
-        details.append(error_details_pb2.ResourceInfo(resource_type=kind, resource_name=name))
+        details.append(
+            error_details_pb2.ResourceInfo(resource_type=kind, resource_name=_text(name))
+        )
     if failure.retry_after_seconds is not None:
         delay = Duration()
         delay.FromNanoseconds(round(failure.retry_after_seconds * 1e9))
         details.append(error_details_pb2.RetryInfo(retry_delay=delay))
-    message = status_pb2.Status(code=failure.code.value[0], message=failure.message)
+    message = status_pb2.Status(code=failure.code.value[0], message=_text(failure.message))
     for detail in details:
         packed = AnyMessage()
         packed.Pack(detail)
@@ -89,9 +93,24 @@ def status(failure: Failure, domain: str) -> status_pb2.Status:
     return message
 
 
+def _bad_request(violations: Sequence[tuple[str, str]]) -> error_details_pb2.BadRequest:
+    bad = error_details_pb2.BadRequest()
+    for told, (path, description) in enumerate(violations):
+        if bad.ByteSize() > _VIOLATIONS_BYTES:
+            bad.field_violations.add(description=f"and {len(violations) - told} more")
+            break
+        bad.field_violations.add(field=_text(path), description=_text(description))
+    return bad
+
+
+def _text(value: str) -> str:
+    # A name from a file system may hold lone surrogates, which protobuf refuses.
+    return value[:_TEXT_BYTES].encode(errors="replace")[:_TEXT_BYTES].decode(errors="ignore")
+
+
 async def abort(
     context: "grpc.aio.ServicerContext[Any, Any]", failure: Failure, domain: str
 ) -> None:
     """End the call with the failure; raises, as ``context.abort`` does."""
-    details = status(failure, domain).SerializeToString()
-    await context.abort(failure.code, failure.message, ((DETAILS_KEY, details),))
+    rich = status(failure, domain)
+    await context.abort(failure.code, rich.message, ((DETAILS_KEY, rich.SerializeToString()),))

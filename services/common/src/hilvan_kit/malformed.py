@@ -4,6 +4,7 @@ protobuf says only that parsing failed. This walks the wire format by the descri
 alone, and tells which text is not UTF-8 and where the bytes stop making sense.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -34,6 +35,7 @@ def _walk(
     if depth > _MAX_DEPTH:
         raise _CutOffError
     position = 0
+    seen: Counter[int] = Counter()
     while position < len(data):
         tag, position = _varint(data, position)
         value, position = _payload(data, position, tag & 7)
@@ -41,13 +43,23 @@ def _walk(
         if field is None or value is None:
             continue
         path = f"{prefix}{field.name}"
+        if field.is_repeated and not _is_map(field):
+            path += f"[{seen[field.number]}]"
+            seen[field.number] += 1
         if field.type == FieldDescriptor.TYPE_STRING:
             try:
                 value.decode()
             except UnicodeDecodeError:
                 yield path, "is not UTF-8 (a lone surrogate perhaps)"
         elif field.message_type is not None:
-            yield from _walk(value, field.message_type, f"{path}.", depth + 1)
+            try:
+                yield from _walk(value, field.message_type, f"{path}.", depth + 1)
+            except _CutOffError:
+                yield path, _CUT
+
+
+def _is_map(field: FieldDescriptor) -> bool:
+    return field.message_type is not None and field.message_type.GetOptions().map_entry
 
 
 def _payload(data: bytes, position: int, wire_type: int) -> tuple[bytes | None, int]:

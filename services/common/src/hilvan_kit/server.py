@@ -10,6 +10,8 @@ import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from threading import Thread
+from wsgiref.simple_server import WSGIServer
 
 import grpc
 import orjson
@@ -20,7 +22,7 @@ from grpc_reflection.v1alpha import reflection
 from prometheus_client import start_http_server
 
 from hilvan_kit.calls import Guard, Guarded
-from hilvan_kit.settings import ServerSettings
+from hilvan_kit.settings import ServerSettings, setting_error
 
 LIVENESS = "liveness"
 READINESS_PERIOD_SECONDS = 1.0
@@ -62,30 +64,37 @@ class Server:
         self._health = HealthServicer()
         self._server: grpc.aio.Server | None = None
         self._readiness: asyncio.Task[None] | None = None
+        self._metrics: tuple[WSGIServer, Thread] | None = None
         self.address = ""
 
     async def start(self) -> None:
-        """Open the port, not ready; then keep readiness true to the adapters' pings."""
+        """Open the port, not ready; then keep readiness true to the adapters' pings.
+
+        Raises SettingsError when a port can't be listened on; nothing is left open then.
+        """
         # The servicer starts with "" SERVING: take that back before the port opens.
         await self._set(_NOT_SERVING)
         await self._health.set(LIVENESS, _SERVING)
-        self._server = grpc.aio.server(interceptors=[Guarded(self._guards)], options=OPTIONS)
-        self._add_to(self._server)
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        server = grpc.aio.server(interceptors=[Guarded(self._guards)], options=OPTIONS)
+        self._add_to(server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection(
             (
                 self._names[0],
                 health_pb2.DESCRIPTOR.services_by_name["Health"].full_name,
                 reflection.SERVICE_NAME,
             ),
-            self._server,
+            server,
         )
-        host, _, _ = self._settings.listen.rpartition(":")
-        port = self._server.add_insecure_port(self._settings.listen)
-        self.address = f"{host}:{port}" if host else self._settings.listen
-        await self._server.start()
-        if self._settings.metrics_port:
-            start_http_server(self._settings.metrics_port, addr="127.0.0.1")
+        try:
+            self.address = self._listen(server)
+            self._open_metrics()
+            await server.start()
+        except BaseException:
+            self._close_metrics()
+            await server.stop(None)
+            raise
+        self._server = server
         await self._check()
         self._readiness = asyncio.create_task(self._watch())
 
@@ -95,24 +104,70 @@ class Server:
             return
         if self._readiness is not None:
             self._readiness.cancel()
+            # A check that is under way must not say SERVING again.
+            await asyncio.gather(self._readiness, return_exceptions=True)
         await self._set(_NOT_SERVING)
         await asyncio.sleep(self._settings.drain_seconds)
         await self._server.stop(self._settings.stop_grace_seconds)
         self._server = None
+        self._close_metrics()
 
     async def run(self) -> None:
-        """Start, serve until SIGTERM or SIGINT, stop."""
+        """Start, serve until SIGTERM or SIGINT, stop. Raises SettingsError as `start` does."""
         stopped = asyncio.Event()
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, stopped.set)
         await self.start()
         _log.info("serving", address=self.address)
-        if self._settings.ready_file is not None:
-            _write_ready_file(self._settings.ready_file, self.address)
-        await stopped.wait()
-        _log.info("stopping")
-        await self.stop()
+        try:
+            if self._settings.ready_file is not None:
+                self._write_ready_file(self._settings.ready_file)
+            await stopped.wait()
+        finally:
+            _log.info("stopping")
+            await self.stop()
+
+    def _listen(self, server: grpc.aio.Server) -> str:
+        """Bind, and tell the address with the real port."""
+        listen = self._settings.listen
+        try:
+            port = server.add_insecure_port(listen)
+        except RuntimeError as error:
+            fault = f"can't listen on {listen}; is the address right, and the port free?"
+            raise setting_error(self._settings, "listen", fault) from error
+        host, _, _ = listen.rpartition(":")
+        return listen if listen.startswith("unix:") else f"{host}:{port}"
+
+    def _open_metrics(self) -> None:
+        port = self._settings.metrics_port
+        if not port:
+            return
+        try:
+            page, thread = start_http_server(port, addr="127.0.0.1")
+        except OSError as error:
+            fault = f"can't listen on port {port}: {error.strerror}"
+            raise setting_error(self._settings, "metrics_port", fault) from error
+        self._metrics = (page, thread)
+
+    def _close_metrics(self) -> None:
+        if self._metrics is not None:
+            page, thread = self._metrics
+            page.shutdown()
+            page.server_close()
+            thread.join()
+            self._metrics = None
+
+    def _write_ready_file(self, path: Path) -> None:
+        content = orjson.dumps({"address": self.address, "pid": os.getpid()})
+        try:
+            with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+                whole = Path(folder, path.name)
+                whole.write_bytes(content)
+                whole.replace(path)
+        except OSError as error:
+            fault = f"can't write {path}: {error.strerror}"
+            raise setting_error(self._settings, "ready_file", fault) from error
 
     async def _watch(self) -> None:
         while True:
@@ -121,7 +176,8 @@ class Server:
 
     async def _check(self) -> None:
         try:
-            await asyncio.wait_for(self._ping(), READINESS_PERIOD_SECONDS)
+            async with asyncio.timeout(READINESS_PERIOD_SECONDS):
+                await self._ping()
         except Exception as error:  # noqa: BLE001 (whatever it is, the service is not ready)
             _log.warning("not ready", error=repr(error))
             await self._set(_NOT_SERVING)
@@ -131,9 +187,3 @@ class Server:
     async def _set(self, status: "health_pb2.HealthCheckResponse.ServingStatus") -> None:
         for name in self._names:
             await self._health.set(name, status)
-
-
-def _write_ready_file(path: Path, address: str) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(orjson.dumps({"address": address, "pid": os.getpid()}))
-    Path(file.name).replace(path)

@@ -1,22 +1,29 @@
 """Settings that every service has; each service adds its own and reads them once, in `main`."""
 
+import re
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hilvan_kit.auth import AuthMode, AuthSettings
+
+_ADDRESS = re.compile(r"unix:.+|.+:(?P<port>[0-9]{1,5})")
+_MOST_PORT = 65_535
 
 
 class ServerSettings(BaseSettings):
     """Where a service listens and how it stops. A subclass sets the environment prefix."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", env_ignore_empty=True)
 
     listen: str = Field(description="Address to listen on, host:port; port 0 picks a free one.")
     metrics_port: int = Field(
-        default=0, ge=0, le=65535, description="Port of the Prometheus page on loopback; 0: none."
+        default=0,
+        ge=0,
+        le=_MOST_PORT,
+        description="Port of the Prometheus page on loopback; 0: none.",
     )
     ready_file: Path | None = Field(
         default=None,
@@ -35,11 +42,22 @@ class ServerSettings(BaseSettings):
         default="info", pattern="^(debug|info|warning|error)$", description="Lowest level logged."
     )
 
+    @field_validator("listen")
+    @classmethod
+    def _is_an_address(cls, value: str) -> str:
+        """Know what gRPC would take otherwise: it reads port 99999 as 34463."""
+        parts = _ADDRESS.fullmatch(value)
+        if not parts or int(parts["port"] or 0) > _MOST_PORT:
+            raise ValueError("must be host:port with a port from 0 to 65535, or unix:path")
+        return value
+
 
 class CredentialSettings(BaseSettings):
     """How calls get their principal; one set of variables for all services."""
 
-    model_config = SettingsConfigDict(env_prefix="HILVAN_AUTH_", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix="HILVAN_AUTH_", frozen=True, extra="forbid", env_ignore_empty=True
+    )
 
     mode: AuthMode | None = Field(
         default=None,
@@ -86,15 +104,26 @@ S = TypeVar("S", bound=BaseSettings)
 
 
 def read_settings(kind: type[S]) -> S:
-    """Read the environment once. Raises SettingsError with every fault at once."""
+    """Read the environment once. Raises SettingsError with every fault at once.
+
+    An empty variable counts as absent. Variables that no setting has are ignored, whatever their
+    prefix: Kubernetes puts the likes of ``HILVAN_RETRIEVAL_PORT`` into every container.
+    """
     try:
         return kind()
     except ValidationError as error:
-        prefix = kind.model_config.get("env_prefix", "")
         raise SettingsError(
             [
-                f"{prefix}{'_'.join(str(part) for part in fault['loc'])}".upper()
-                + f": {fault['msg']}"
+                f"{_variable(kind, '_'.join(map(str, fault['loc'])))}: {fault['msg']}"
                 for fault in error.errors()
             ]
         ) from error
+
+
+def setting_error(settings: BaseSettings, name: str, fault: str) -> SettingsError:
+    """Tell, by its variable's name, that a setting turned out to be unusable."""
+    return SettingsError([f"{_variable(type(settings), name)}: {fault}"])
+
+
+def _variable(kind: type[BaseSettings], name: str) -> str:
+    return f"{kind.model_config.get('env_prefix', '')}{name}".upper()

@@ -11,14 +11,22 @@ DEFAULT_ENCODING = "o200k_base"
 _CACHED_TEXTS = 20_000
 """Counts are pure values: rendered items come again in the next turns of a conversation."""
 
+_CACHED_CHARACTERS = 2_000
+"""Longer texts are counted each time, so that the cache stays below 20,000 x 2,000 characters."""
+
 
 class TokenCounter:
     """Counts the tokens of a text; the name is what a request asks for."""
 
     def __init__(self, name: str, count: Callable[[str], int]) -> None:
-        """Wrap a counting function in a bounded cache."""
+        """Put a bounded cache before a counting function."""
         self.name = name
-        self.count = lru_cache(maxsize=_CACHED_TEXTS)(count)
+        self._count = count
+        self._cached = lru_cache(maxsize=_CACHED_TEXTS)(count)
+
+    def count(self, text: str) -> int:
+        """The number of tokens of the text."""
+        return (self._cached if len(text) <= _CACHED_CHARACTERS else self._count)(text)
 
 
 def load_encoding(name: str) -> TokenCounter:
@@ -39,6 +47,8 @@ def load_tokenizer_file(path: Path) -> TokenCounter:
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    # Special tokens in a text count as the plain text that they are, as above.
+    tokenizer.encode_special_tokens = True
     return TokenCounter(
         path.stem, lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
     )

@@ -50,7 +50,6 @@ def scan(message: Message, faults: Faults, prefix: str = "", *, required: bool =
         path = f"{prefix}{field.name}"
         if must and required and _absent(message, field):
             faults.add(path, "is required")
-            continue
         for place, value in _values(message, field, path):
             _scan_value(field, value, faults, place)
 
