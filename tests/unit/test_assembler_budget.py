@@ -62,8 +62,8 @@ def test_the_frame_is_paid_from_the_budget() -> None:
 
 def test_what_stands_before_is_paid_from_the_same_budget() -> None:
     """Two sections of one tier share it; a section counts what it adds."""
-    packed = pack(pieces(40, 20), PLAIN, 70, CHARACTERS.count, strict=False, before="y" * 30)
-    assert (packed.kept, packed.token_count) == ([0], 40)
+    packed = pack(pieces(45, 20), PLAIN, 70, CHARACTERS.count, strict=False, before="y" * 30)
+    assert (packed.kept, packed.token_count, packed.left_out) == ([1], 20, {0: FULL})
 
 
 def test_what_is_turned_away_takes_no_room() -> None:

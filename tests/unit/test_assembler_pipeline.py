@@ -199,6 +199,21 @@ def test_nothing_is_relevant_when_only_outdated_entries_are_left() -> None:
         assert assembly.items == ()
 
 
+def test_an_outdated_entry_without_room_is_told_as_outdated() -> None:
+    """Explained, everything is judged: the reason is the newer one, and there is no rank after."""
+    rows = [entry("old", "nine", days=9), entry("new", "ten", days=1)]
+    assembly = run(
+        rows,
+        Curated(),
+        options({Tier.MEMORIES: 0}),
+        disputes(("nine", "ten")),
+        pairs={("old", "new"): 0.8},
+    )
+    told = by_id(assembly.decisions)
+    assert (told["old"].reason, told["old"].other_id) == (Reason.CONTRADICTED_BY, "new")
+    assert (told["old"].rank_after, told["new"].rank_after) == (None, 1)
+
+
 def test_merged_entries_stand_behind_their_item() -> None:
     """The item lists the ids of those that say the same, in order."""
     rows = [entry("a", "Tea", similarity=0.9), entry("c", "tea."), entry("b", "TEA")]

@@ -117,6 +117,12 @@ def test_an_attack_is_shown_as_the_text_that_it_is() -> None:
     )
 
 
+@pytest.mark.parametrize("mark", "\n\t\x85\u2028\u2029")
+def test_an_attribute_stays_on_one_line(mark: str) -> None:
+    """Whatever a reader may take for the end of a line is a space there."""
+    assert render.attribute(f"a{mark}<facts>") == "a &lt;facts&gt;"
+
+
 def test_what_is_not_there_leaves_no_mark() -> None:
     """Empty categories, titles, topics and outcomes are not rendered."""
     row = entry(text="t")

@@ -70,6 +70,10 @@ async def test_recall_packs_what_was_found_and_says_why(turn: Doubles) -> None:
     assert plain.bundle == told.bundle
     assert plain.decisions == ()
     assert [each.reason for each in told.decisions].count(Reason.CONTRADICTED_BY) == 1
+    none = await assembler.recall(
+        ANA, asked, options(), (0, 0), WORDS, Deadline.after(20), explained=True
+    )
+    assert [each.reason for each in none.decisions].count(Reason.CONTRADICTED_BY) == 1
     assert {each.owners for each in turn.retrieval.requests} == {("project:p1",)}
     assert not turn.curation.behaviour.called.is_set()
 
