@@ -16,6 +16,7 @@ from hilvan_kit.tokens import (
     TIKTOKEN_ENCODINGS,
     TokenCounter,
     Tokenizers,
+    TokenizerUnusable,
     load_encoding,
 )
 
@@ -139,8 +140,15 @@ def test_no_name_is_the_default() -> None:
     """The empty name is the default of the server, which must be one that is offered."""
     assert Tokenizers().get().name == DEFAULT_ENCODING
     assert Tokenizers("cl100k_base").get("").name == "cl100k_base"
-    with pytest.raises(KeyError):
-        Tokenizers("gpt-9").get()
+    with pytest.raises(TokenizerUnusable, match="gpt-9"):
+        Tokenizers("gpt-9")
+
+
+def test_a_broken_file_is_named_at_the_start(folder: Path) -> None:
+    """A file that is no tokenizer stops the start with its name, and no request meets it."""
+    (folder / "broken.json").write_text("{}")
+    with pytest.raises(TokenizerUnusable, match=r"broken\.json"):
+        Tokenizers(folder=folder)
 
 
 def test_a_tokenizer_is_loaded_once() -> None:

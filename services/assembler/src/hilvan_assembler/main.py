@@ -25,7 +25,7 @@ from hilvan_kit.guards import standard_guards
 from hilvan_kit.logs import configure_logging
 from hilvan_kit.server import Server
 from hilvan_kit.settings import CredentialSettings, SettingsError, read_settings
-from hilvan_kit.tokens import Tokenizers
+from hilvan_kit.tokens import Tokenizers, TokenizerUnusable
 
 SERVICE = "hilvan.assembler.v1.AssemblerService"
 
@@ -34,11 +34,6 @@ SERVICE = "hilvan.assembler.v1.AssemblerService"
 async def open_service(settings: AssemblerSettings) -> AsyncIterator[Uses]:
     """Open the channels and load the tokenizer, and close all of it at the end."""
     tokenizers = Tokenizers(settings.tokenizer, settings.tokenizers_dir)
-    try:
-        tokenizers.get()
-    except KeyError as error:
-        known = ", ".join(tokenizers.names)
-        raise SettingsError([f"HILVAN_ASSEMBLER_TOKENIZER: must be one of {known}"]) from error
     async with AsyncExitStack() as stack:
         retrieval = GrpcRetrieval(open_channel(settings.retrieval_target))
         stack.push_async_callback(retrieval.close)
@@ -77,7 +72,7 @@ def main() -> None:
     """Entry point: what can't be used is said in one message, with exit code 1."""
     try:
         uvloop.run(serve())
-    except (SettingsError, AuthMisconfigured) as error:
+    except (SettingsError, AuthMisconfigured, TokenizerUnusable) as error:
         sys.exit(f"hilvan-assembler: {error}")
 
 

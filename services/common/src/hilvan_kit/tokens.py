@@ -54,28 +54,34 @@ def load_tokenizer_file(path: Path) -> TokenCounter:
     )
 
 
+class TokenizerUnusable(Exception):
+    """A tokenizer's file can't be read, or the default is not offered; the message says which."""
+
+
 class Tokenizers:
-    """The tokenizers that a server offers, each loaded when it is first asked for."""
+    """The tokenizers that a server offers, all of them loaded at its start."""
 
     def __init__(self, default: str = DEFAULT_ENCODING, folder: Path | None = None) -> None:
-        """``folder`` holds ``<name>.json`` files besides the built-in encodings."""
-        self.default = default
-        self._loaders: dict[str, Callable[[], TokenCounter]] = {
-            name: lambda name=name: load_encoding(name)  # type: ignore[misc]  # the loop's own name
-            for name in TIKTOKEN_ENCODINGS
-        }
+        """``folder`` holds ``<name>.json`` files besides the built-in encodings.
+
+        Raises:
+            TokenizerUnusable: a file is broken, or nothing is called ``default``.
+        """
+        self._offered = {name: load_encoding(name) for name in TIKTOKEN_ENCODINGS}
         for path in sorted(folder.glob("*.json")) if folder else ():
-            self._loaders[path.stem] = lambda path=path: load_tokenizer_file(path)  # type: ignore[misc]
-        self._loaded: dict[str, TokenCounter] = {}
+            try:
+                self._offered[path.stem] = load_tokenizer_file(path)
+            except Exception as error:  # the library raises nothing narrower
+                raise TokenizerUnusable(f"{path} is not a tokenizer.json") from error
+        if default not in self._offered:
+            raise TokenizerUnusable(f"no tokenizer {default!r}, only {', '.join(self.names)}")
+        self._default = default
 
     @property
     def names(self) -> tuple[str, ...]:
         """Every name that `get` knows."""
-        return tuple(self._loaders)
+        return tuple(self._offered)
 
     def get(self, name: str = "") -> TokenCounter:
         """The tokenizer of that name, or the default one. KeyError for an unknown name."""
-        wanted = name or self.default
-        if wanted not in self._loaded:
-            self._loaded[wanted] = self._loaders[wanted]()
-        return self._loaded[wanted]
+        return self._offered[name or self._default]

@@ -28,7 +28,7 @@ from hilvan_kit.guards import standard_guards
 from hilvan_kit.logs import configure_logging
 from hilvan_kit.server import Server
 from hilvan_kit.settings import CredentialSettings, SettingsError, read_settings
-from hilvan_kit.tokens import Tokenizers
+from hilvan_kit.tokens import Tokenizers, TokenizerUnusable
 
 Ping = Callable[[], Awaitable[None]]
 SERVICE = "hilvan.curation.v1.CurationService"
@@ -57,7 +57,6 @@ async def open_service(settings: CurationSettings) -> AsyncIterator[tuple[Curati
         worker = asyncio.create_task(publisher.run())
         stack.push_async_callback(_cancelled, worker)
         tokenizers = Tokenizers(folder=settings.tokenizers_dir)
-        tokenizers.get()
         curator = Curator(catalogue, metadata, lambda: datetime.now(UTC))
         yield CurationServicer(curator, tokenizers), catalogue.ping
 
@@ -86,7 +85,7 @@ def main() -> None:
     """Entry point: what can't be used or opened is said in one message, with exit code 1."""
     try:
         uvloop.run(serve())
-    except (SettingsError, AuthMisconfigured, CurationError) as error:
+    except (SettingsError, AuthMisconfigured, CurationError, TokenizerUnusable) as error:
         sys.exit(f"hilvan-curation: {error}")
 
 
