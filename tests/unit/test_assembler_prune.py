@@ -7,7 +7,14 @@ from assembler_pruning import pruned
 from assembler_values import disputes, entry
 
 from hilvan_assembler.adapters.judge import evidence_judge
-from hilvan_assembler.core.prune import CONFLICT_FROM, DUPLICATE_ABOVE, Verdict, prune, stated_words
+from hilvan_assembler.core.prune import (
+    CONFLICT_FROM,
+    DUPLICATE_ABOVE,
+    EXPLICIT_FROM,
+    Verdict,
+    prune,
+    stated_words,
+)
 from hilvan_assembler.model import Layer, Pair, Reason
 
 
@@ -145,6 +152,14 @@ def test_below_the_band_nothing_is_judged() -> None:
     """A pair under 0.75 is not looked at."""
     rows = [entry("old", "nine", days=9), entry("new", "ten", days=1)]
     assert pruned(rows, {("old", "new"): 0.749}, disputes(("nine", "ten")))[0] == {}
+
+
+def test_nothing_below_the_wider_band_is_judged_even_if_it_announces_a_change() -> None:
+    """A change that is announced is looked for further down, and not without end."""
+    rows = [entry("old", "Ana lives in Rome", days=9), entry("new", "Ana moved to Berlin", days=1)]
+    judge = disputes((rows[0].text, rows[1].text))
+    assert pruned(rows, {("old", "new"): EXPLICIT_FROM - 0.01}, judge)[0] == {}
+    assert set(pruned(rows, {("old", "new"): EXPLICIT_FROM}, judge)[0]) == {"old"}
 
 
 @pytest.mark.parametrize(
