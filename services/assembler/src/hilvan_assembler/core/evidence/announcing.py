@@ -9,7 +9,7 @@ from hilvan_assembler.core.evidence.words import fold
 
 _CACHED_TEXTS = 20_000
 _WORD = re.compile(r"[^\W\d_]+")
-_NO_CHANGE = frozenset({"!open", "!past"})
+_NO_CHANGE = frozenset({"!open", "!past", "!reason", "!cause"})
 
 
 @lru_cache(_CACHED_TEXTS)

@@ -17,8 +17,9 @@ _MIN_WORDS = 2
 _LOCATIVE = frozenset({"be", "live", "store", "host", "deploy", "run", "sit", "base", "write"})
 _PLACES = frozenset({"in", "at", "on", "en"})
 _STANCES = frozenset({"like", "prefer", "want", "know", "speak"})
-_HABITS = frozenset({"eat", "drink", "take", "smoke", "play", "learn", "study"})
+_HABITS = frozenset({"eat", "drink", "take", "smoke", "play", "learn", "study", "practice"})
 _MEMBERSHIPS = frozenset({"work", "be", "study", "live", "belong", "attend", "rent", "go"})
+_HOMES = frozenset({"home", "floor"})  # Spanish "piso" is a flat as well as a floor
 _RUNNING = frozenset({"active", "run", "avail", "live", "dispon"})
 
 
@@ -30,10 +31,18 @@ def denied(neg: Clause, pos: Clause) -> Finding | None:
     if not neg.negative or len(neg.keys) < _MIN_WORDS or _beyond(neg, pos):
         return None
     extra = _beyond(pos, neg) - {t.key for t in pos.complement if t.aside}
-    if len(extra) > _MAX_DETAIL or (extra and not same_subject(pos, neg)):
+    if len(extra) > _MAX_DETAIL or (extra and not _same_start(pos, neg)):
         return None
     kind = EvidenceKind.STATE_CHANGE if neg.ceased else EvidenceKind.POLARITY
     return Finding(kind, (), (), 0.9 if neg.ceased or not extra else 0.8)
+
+
+def _same_start(a: Clause, b: Clause) -> bool:
+    """The same subject; where the verb of one is unknown, the same first word instead."""
+    if a.predicate and b.predicate:
+        return same_subject(a, b)
+    one, other = ((*clause.subject, *clause.complement) for clause in (a, b))
+    return one[0].key == other[0].key
 
 
 def _beyond(a: Clause, b: Clause) -> frozenset[str]:
@@ -48,7 +57,13 @@ def _beyond(a: Clause, b: Clause) -> frozenset[str]:
 def replaced(change: Clause, state: Clause) -> Finding | None:
     """State change: "switched from A to B" against a statement that A holds."""
     told = change.change
-    if told is None or told.left or not told.before or not told.before <= state.complement_keys:
+    if (
+        told is None
+        or told.left
+        or told.given
+        or not told.before
+        or not told.before <= state.complement_keys
+    ):
         return None
     if told.after & state.keys or not _holds(state) or not _may_share_subject(change, state):
         return None
@@ -78,8 +93,15 @@ def moved(change: Clause, state: Clause) -> Finding | None:
         return None
     classes = {NAME_CLASS.get(key) for key in told.after} - {None}
     same_class = any(NAME_CLASS.get(key) in classes for key in state.complement_keys)
-    found = (same_class and same) or _relocated(change, state, told.after)
+    named = state.predicate == "be" and all(t.named for t in state.complement)
+    exchanged = told.exchanged and same and named and _bare(state) and not _bare(change)
+    found = (same_class and same) or exchanged or _relocated(change, state, told.after)
     return _move(change, state, told.after) if found else None
+
+
+def _bare(clause: Clause) -> bool:
+    """Whether the complement begins with an object: "is blue", "switched her editor"."""
+    return first_slot(clause) == ""
 
 
 def _renumbered(change: Clause, state: Clause) -> bool:
@@ -102,7 +124,7 @@ def _relocated(change: Clause, state: Clause, after: frozenset[str]) -> bool:
     topic = _topic(change)
     if state.predicate not in _LOCATIVE or not topic or topic != _topic(state):
         return False
-    if state.predicate == "live" and "home" in after:
+    if state.predicate == "live" and after & _HOMES:
         return True
     places = tuple(t for t in state.complement if t.slot in _PLACES and not t.aside)
     goals = tuple(t for t in change.complement if t.key in after)
@@ -140,7 +162,8 @@ def left(change: Clause, state: Clause) -> Finding | None:
         member = state.predicate in _MEMBERSHIPS and not any(
             t.value and t.value.kind == "time" for t in change.complement
         )  # "left the bakery at noon" is no farewell
-        return Finding(EvidenceKind.STATE_CHANGE, (), (), 0.85) if member else None
+        given_up = habit and change.complement_keys == before  # "quit piano", not "left it here"
+        return Finding(EvidenceKind.STATE_CHANGE, (), (), 0.85) if member or given_up else None
     certain = habit or len(before) > 1 or any(t.named for t in change.complement)
     return Finding(EvidenceKind.STATE_CHANGE, (), (), 0.8) if told.given and certain else None
 

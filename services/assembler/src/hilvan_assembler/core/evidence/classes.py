@@ -15,6 +15,8 @@ EXCLUSIVE = {
         "medium": "medium media medio",
         "low": "low baja bajo bajas bajos",
         "critical": "critical critica critico",
+        "minor": "minor leve leves",
+        "major": "major grave graves",
     },
     "openness": {
         "open": "open opened abierto abierta abiertos abiertas reopened",

@@ -22,6 +22,8 @@ class Draft:
 
     opening: int
     """Where the sentence starts: a capital there makes no name."""
+    heading: int = 0
+    """Where the colon of a label stands: no word before it is a verb."""
     tokens: list[Token] = field(default_factory=list)
     denied: list[Token] = field(default_factory=list)
     """What a contrast leaves out: "by email, not on paper"."""
@@ -42,7 +44,7 @@ class Draft:
     aside: bool = False
     change: str = ""
     speaker: bool = False
-    pronoun: bool = False
+    pronoun: str = ""
     labelled: bool = False
 
     def settle(self, predicate: str) -> None:
@@ -52,7 +54,9 @@ class Draft:
         self.slot = ""
 
     def add(self, token: Token) -> None:
-        """Keep a token on the side that is being told."""
+        """Keep a token on the side that is being told; a reason changes nothing that is told."""
+        if token.slot == "reason":
+            return
         (self.denied if self.contrasting else self.tokens).append(token)
 
 
@@ -120,7 +124,7 @@ def _clause(text: str, draft: Draft, subject: Tokens, predicate: str, complement
         plural=draft.plural,
         passive=draft.passive,
         labelled=draft.labelled,
-        change=_change(draft.change, complement) if draft.change else None,
+        change=_change(draft.change, subject, complement) if draft.change else None,
         subject_keys=subject_keys,
         subject_folds=frozenset([token.fold for token in subject]),
         complement_keys=complement_keys,
@@ -169,19 +173,22 @@ def _equative(subject: Tokens, complement: Tokens) -> bool:
     )
 
 
-def _change(kind: str, complement: Tokens) -> Change:
+def _change(kind: str, subject: Tokens, complement: Tokens) -> Change:
     """The two sides of a change verb, by their prepositions."""
 
     def in_slots(*slots: str) -> frozenset[str]:
         return frozenset(token.key for token in complement if token.slot in slots)
 
-    if kind == "replaced" or (kind == "moved" and in_slots("by") and not in_slots("to")):
-        return Change(before=in_slots(""), after=in_slots("with", "by", "for"))
-    if kind == "moved":
+    if kind == "replaced" or (
+        kind in {"moved", "changed"} and in_slots("by") and not in_slots("to")
+    ):
+        before = in_slots("") or frozenset(t.key for t in subject)  # "X was replaced by Y"
+        return Change(before=before, after=in_slots("with", "by") or in_slots("for"))
+    if kind in {"moved", "changed"}:
         after = in_slots("to") or in_slots("in", "en")
         start = next((t.start for t in complement if t.key in after), 0)
         of = frozenset(t.key for t in complement if t.slot == "of" and t.start < start)
-        return Change(in_slots("from") | of, after)
+        return Change(in_slots("from") | of, after, exchanged=kind == "changed")
     if kind in {"left", "given"}:
         before = in_slots("") - {"job"} or in_slots("at", "in", "en", "of")
         return Change(before=before, left=kind == "left", given=kind == "given")

@@ -73,23 +73,22 @@ def same_slot(a: str, b: str) -> bool:
 def rival(a: Tokens, b: Tokens, *, fresh: bool, bare: bool) -> bool:
     """Two different names, with the same common nouns about them.
 
-    After "now" any two nouns, which may share others ("the billing team"); bare ones always.
+    After "now" any two nouns, which may share others ("the billing team"); bare fillers, those of
+    a label, may differ in any one word ("severity minor").
     """
     if any(t.value for t in a + b):
         return False
+    keys_a, keys_b = ({t.key for t in side} for side in (a, b))
     if fresh:
-        keys_a, keys_b = ({t.key for t in side} for side in (a, b))
         return bool(keys_a - keys_b and keys_b - keys_a)
-    names_a, names_b = (tuple(t for t in side if t.named or bare) for side in (a, b))
-    if not names_a or not names_b:
-        return False
-    if {t.key for t in names_a} & {t.key for t in names_b}:
-        return False
-    if {t.fold for t in names_a} & {t.fold for t in names_b}:
-        return False
-    return {t.key for t in a} - {t.key for t in names_a} == (
-        {t.key for t in b} - {t.key for t in names_b}
+    if bare and len(keys_a - keys_b) == len(keys_b - keys_a) == 1:
+        return True
+    names_a, names_b = (tuple(t for t in side if t.named) for side in (a, b))
+    proper_a, proper_b = ({t.key for t in names} for names in (names_a, names_b))
+    apart = proper_a.isdisjoint(proper_b) and {t.fold for t in names_a}.isdisjoint(
+        t.fold for t in names_b
     )
+    return bool(names_a and names_b) and apart and keys_a - proper_a == keys_b - proper_b
 
 
 def same_kind(a: Tokens, b: Tokens, predicate: str) -> bool:

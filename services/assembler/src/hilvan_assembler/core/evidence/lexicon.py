@@ -6,7 +6,7 @@ from types import ModuleType
 
 import Stemmer
 
-from hilvan_assembler.core.evidence import lexicon_en, lexicon_es
+from hilvan_assembler.core.evidence import lexicon_en, lexicon_es, verbs_en, verbs_es
 from hilvan_assembler.core.evidence.classes import CANONICAL
 from hilvan_assembler.core.evidence.words import fold
 
@@ -30,8 +30,6 @@ class Lexicon:
     """Verbs that say by themselves that the speaker is the subject."""
     titles: frozenset[str]
     conjunctions: frozenset[str]
-    compared: frozenset[str]
-    """Prepositions of what is liked less: "prefers tea to coffee"."""
     fresh: frozenset[str]
     negators: frozenset[str]
     prepositions: dict[str, str]
@@ -54,7 +52,7 @@ class Lexicon:
     past_endings: tuple[str, ...]
     ambiguous_endings: tuple[str, ...]
     changes: dict[str, str]
-    """Verbs of change as written in lower case → "moved", "replaced", "left" or "given"."""
+    """Verbs of change as written in lower case → the kind of change ("moved", "left"…)."""
     change_participles: dict[str, str]
     participle_endings: tuple[str, ...]
     participles: frozenset[str]
@@ -92,21 +90,21 @@ def _phrases(table: dict[str, str]) -> dict[str, tuple[tuple[tuple[str, ...], st
     return {first: tuple(entries) for first, entries in by_first.items()}
 
 
-def _changes(module: ModuleType) -> dict[str, str]:
-    kinds = ("moved", "replaced", "left", "given")
-    return {word: kind for kind in kinds for word in getattr(module, kind.upper()).split()}
+def _changes(forms: ModuleType) -> dict[str, str]:
+    kinds = ("moved", "changed", "replaced", "left", "given")
+    return {word: kind for kind in kinds for word in getattr(forms, kind.upper()).split()}
 
 
-def _load(module: ModuleType, stemmer: str) -> Lexicon:
-    flipped_verbs = _invert(module.FLIPPED_VERBS)
-    verbs = _invert(module.VERBS) | flipped_verbs
+def _load(module: ModuleType, forms: ModuleType, stemmer: str) -> Lexicon:
+    flipped_verbs = _invert(forms.FLIPPED_VERBS)
+    verbs = _invert(forms.VERBS) | flipped_verbs
     words = _invert(module.SLOT_NOUNS) | _invert(module.WORDS) | _invert(module.FLIPPED_WORDS)
-    bases = {word: verbs.get(word + "s", word) for word in module.BASES.split()}
+    bases = {word: verbs.get(word + "s", word) for word in forms.BASES.split()}
     prepositions = _invert(module.PREPOSITIONS)
     ignored, copulas = _set(module.IGNORED), _set(module.COPULAS)
-    changes, participles = _changes(module), _invert(module.CHANGED_PARTICIPLES)
+    changes, participles = _changes(forms), _invert(forms.CHANGED_PARTICIPLES)
     phrases = _phrases(module.PHRASES)
-    open_words, past_words = _set(module.OPEN_WORDS), _set(module.PAST_WORDS)
+    open_words, past_words = _set(module.OPEN_WORDS), _set(forms.PAST_WORDS)
     markers = {
         *_set(f"{module.FRESH} {module.NEGATORS} {module.CONDITIONS} {module.TITLES} on off"),
         *map(fold, [*open_words, *changes]),
@@ -121,32 +119,31 @@ def _load(module: ModuleType, stemmer: str) -> Lexicon:
         ignored=ignored,
         pronouns=_set(module.PRONOUNS),
         first_person=_set(module.FIRST_PERSON),
-        first_forms=_set(module.FIRST_FORMS),
+        first_forms=_set(forms.FIRST_FORMS),
         titles=_set(module.TITLES),
         conjunctions=_set(module.CONJUNCTIONS),
-        compared=_set(module.COMPARED),
         fresh=_set(module.FRESH),
         negators=_set(module.NEGATORS),
         prepositions=prepositions,
         verbs=verbs,
         bases=bases,
-        before_verbs=_set(module.BEFORE_VERBS),
+        before_verbs=_set(forms.BEFORE_VERBS),
         numbers=_set(module.NUMBERS),
-        nouns=_set(module.NOUNS),
+        nouns=_set(forms.NOUNS),
         words=words,
         flipped=flipped_verbs | _invert(module.FLIPPED_WORDS),
         phrases=phrases,
         open_words=open_words,
         conditions=_set(module.CONDITIONS),
         question_starts=_set(module.QUESTION_STARTS),
-        auxiliaries=_set(module.AUXILIARIES),
+        auxiliaries=_set(forms.AUXILIARIES),
         past_words=past_words,
-        past_endings=module.PAST_ENDINGS,
-        ambiguous_endings=module.AMBIGUOUS_ENDINGS,
+        past_endings=forms.PAST_ENDINGS,
+        ambiguous_endings=forms.AMBIGUOUS_ENDINGS,
         changes=changes,
         change_participles=participles,
-        participle_endings=module.PARTICIPLE_ENDINGS,
-        participles=_set(module.PARTICIPLES),
+        participle_endings=forms.PARTICIPLE_ENDINGS,
+        participles=_set(forms.PARTICIPLES),
         known=frozenset({*ignored, *prepositions, *verbs, *copulas}),
         special=frozenset(
             {*ignored, *copulas, *prepositions, *verbs, *bases, *past_words, *participles}
@@ -156,8 +153,8 @@ def _load(module: ModuleType, stemmer: str) -> Lexicon:
     )
 
 
-ENGLISH = _load(lexicon_en, "english")
-SPANISH = _load(lexicon_es, "spanish")
+ENGLISH = _load(lexicon_en, verbs_en, "english")
+SPANISH = _load(lexicon_es, verbs_es, "spanish")
 SLOT_NOUNS = frozenset(lexicon_en.SLOT_NOUNS) | frozenset(lexicon_es.SLOT_NOUNS)
 """Concepts that have one value at a time: "the deadline is", "Ana's manager is"."""
 

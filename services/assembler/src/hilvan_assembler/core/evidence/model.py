@@ -74,13 +74,15 @@ class Change:
     """What a clause says about a change: "from" is what ended, "to" what holds now.
 
     ``left`` marks the end of a membership ("left Acme"), ``given`` that of any hold on a thing
-    ("sold the Corolla"), ``ended`` that the subject itself is gone.
+    ("sold the Corolla"), ``exchanged`` another value ("changed to"), ``ended`` that the subject
+    itself is gone.
     """
 
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
     left: bool = False
     given: bool = False
+    exchanged: bool = False
     ended: bool = False
 
 

@@ -4,19 +4,19 @@ from hilvan_assembler.core.evidence.classes import NAME_CLASS
 from hilvan_assembler.core.evidence.drafts import Draft
 from hilvan_assembler.core.evidence.lexicon import SPANISH, Lexicon, concept_of
 from hilvan_assembler.core.evidence.model import SPEAKER, Mood, Token
-from hilvan_assembler.core.evidence.splitting import change_of, verb_of
+from hilvan_assembler.core.evidence.splitting import change_of, is_past, verb_of
 from hilvan_assembler.core.evidence.values import SPELLED, read_value
 from hilvan_assembler.core.evidence.words import Word
 
 _UNCONTRACTED = frozenset({"dont", "doesnt", "didnt", "isnt", "arent", "wont", "cant", "hasnt"})
+_PERFECT = frozenset({"have", "has", "had", "did"})
+"""What hasn't happened yet, or didn't, is no state that holds."""
+
 _OBJECTS = frozenset({"project", "proyecto"})
 """Ignored in a subject ("the project uses"), but not as what somebody works on."""
 
 _NO_CONTRAST = frozenset({"longer", "only", "solo", "more", "mas"})
 """Behind "no" or "not" these make no contrast: "not only", "no longer"."""
-
-_SHORTEST_PAST = 4
-"""Letters of a past form at least: "used", not "bed" or "red"."""
 
 
 def take(draft: Draft, words: list[Word], at: int, lexicon: Lexicon) -> int:
@@ -38,7 +38,11 @@ def _phrase(draft: Draft, words: list[Word], at: int, lexicon: Lexicon) -> int:
         size = len(phrase)
         if tuple(word.fold for word in words[at : at + size]) == phrase:
             draft.speaker |= any(word in lexicon.first_forms for word in phrase)
-            _mean(draft, meaning, words[at], words[at + size - 1])
+            ends = meaning == "!ceased" and at > 0 and words[at - 1].raw == ","
+            if ends and draft.tokens:  # "with Renovate, no longer by hand"
+                _mark(draft, "instead")
+            else:
+                _mean(draft, meaning, words[at], words[at + size - 1])
             return size
     return 0
 
@@ -69,6 +73,8 @@ def _mark(draft: Draft, mark: str) -> None:
     elif mark in {"instead", "contrast"}:
         draft.contrasting, draft.slot = True, ""
         draft.instead = mark == "instead"
+    elif mark in {"reason", "cause"}:  # "por un" is a cause of what ended, else a means
+        draft.slot = "reason" if mark == "reason" or draft.ceased else "by"
     elif mark == "rather":
         _rather(draft)
     elif draft.predicate in {"", "be"}:
@@ -112,6 +118,8 @@ def _value(draft: Draft, words: list[Word], at: int, lexicon: Lexicon) -> int:
 def _function_word(draft: Draft, words: list[Word], at: int, lexicon: Lexicon) -> int:
     """Negators, markers, prepositions and articles: they shape the clause and carry no content."""
     word = words[at].fold
+    if word in lexicon.negators and at + 1 < len(words) and words[at + 1].raw == ",":
+        return 1  # "No, I …" answers somebody
     if word in lexicon.negators and _contrasts(draft, words, at):
         draft.contrasting, draft.slot = True, ""
     elif draft.linked and word in {"on", "off"} and at == len(words) - 1:
@@ -156,6 +164,8 @@ def _marker(draft: Draft, word: Word, lexicon: Lexicon) -> bool:
     """Negators, "now", "if": they say how the clause is meant."""
     if word.fold in lexicon.negators or word.fold.endswith("n't") or word.fold in _UNCONTRACTED:
         draft.negated = True
+        if word.fold.removesuffix("n't") in _PERFECT:
+            _past(draft)
         if word.fold[:-3] in lexicon.copulas or word.fold[:-2] in lexicon.copulas:
             _copula(draft, word.fold, lexicon)
     elif word.fold in lexicon.fresh:
@@ -173,7 +183,8 @@ def _marker(draft: Draft, word: Word, lexicon: Lexicon) -> bool:
 def _ignored(draft: Draft, word: Word, lexicon: Lexicon) -> bool:
     """Articles, pronouns, auxiliaries and marks; "project" only where it names the subject."""
     if draft.pivot is None:
-        draft.pronoun |= word.fold in lexicon.pronouns and not draft.tokens
+        if word.fold in lexicon.pronouns and not draft.tokens:
+            draft.pronoun = word.fold
         if word.fold in lexicon.first_person and not draft.tokens:
             draft.add(SPEAKER)
     draft.definite |= word.fold in lexicon.articles or word.fold in lexicon.possessives
@@ -192,6 +203,8 @@ def _copula(draft: Draft, word: str, lexicon: Lexicon) -> None:
 def _verb(draft: Draft, words: list[Word], at: int, lexicon: Lexicon) -> int:
     """The first finite verb is the predicate; changes and events of the past are told apart."""
     word = words[at]
+    if word.start < draft.heading:
+        return 0
     if change := change_of(words, at, lexicon):
         if not _may_change(draft, change):
             return 0
@@ -239,11 +252,7 @@ def _content(draft: Draft, word: Word, lexicon: Lexicon) -> int:
             draft.passive = not word.fold.endswith("ing")
             draft.settle(concept)
             return 1
-        if (
-            draft.pivot is None
-            and word.lower.endswith(lexicon.past_endings)
-            and len(word.fold) >= _SHORTEST_PAST
-        ):
+        if draft.pivot is None and word.start >= draft.heading and is_past(word, lexicon):
             draft.mood = Mood.PAST if draft.mood is Mood.PRESENT else draft.mood
             draft.settle(concept)
             return 1

@@ -45,14 +45,15 @@ def _sentence(text: str, words: list[Word], lexicon: Lexicon, subject: Tokens) -
         draft.labelled &= not text.endswith("!")
         if asked or (not number and part[0].lower in lexicon.question_starts):
             draft.mood = Mood.OPEN
-        keeps = number > 0 or draft.pronoun or lexicon is SPANISH
+        keeps = draft.pronoun != "they" if draft.pronoun else number > 0 or lexicon is SPANISH
         clauses += finish(text, draft, subject if keeps else ())
         subject = clauses[-1].subject
     return clauses
 
 
 def _draft(words: list[Word], opening: int, lexicon: Lexicon) -> Draft:
-    draft = Draft(opening)
+    heading = next((word.start for word in words if word.raw == ":"), 0)
+    draft = Draft(opening, heading)
     at = 0
     while at < len(words):
         at += take(draft, words, at, lexicon)
@@ -62,10 +63,7 @@ def _draft(words: list[Word], opening: int, lexicon: Lexicon) -> Draft:
 
 
 def _dated_event(words: list[Word], lexicon: Lexicon) -> bool:
-    """Whether "-amos" means the past: "desplegamos el lunes", not "usamos" or "los lunes"."""
-    return bool(lexicon.ambiguous_endings) and any(
-        word.fold.endswith(lexicon.ambiguous_endings)
-        and word.fold not in lexicon.verbs
-        and any(a.fold == "el" and is_day(b) for a, b in pairwise(words))
-        for word in words
+    """Whether "-amos" means the past: "desplegamos el lunes", not "desplegamos los lunes"."""
+    return any(word.fold.endswith(lexicon.ambiguous_endings) for word in words) and any(
+        a.fold == "el" and is_day(b) for a, b in pairwise(words)
     )

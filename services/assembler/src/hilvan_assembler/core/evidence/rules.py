@@ -105,20 +105,27 @@ def slot_noun(a: Clause, b: Clause) -> Finding | None:
     if a.predicate != "be" or b.predicate != "be":
         return None
     slot, other = first_slot(a), first_slot(b)
-    if slot or other or a.passive or b.passive or a.subject_folds & MANY_NOUNS:
+    if slot or other or a.passive or b.passive or _many(a.subject):
         return None
     plural = (a.plural or b.plural) and "pronouns" not in a.subject_keys
     known = bool(a.subject_keys & SLOT_NOUNS)
     definite = any(t.definite for t in a.subject) and any(t.definite for t in b.subject)
-    label = a.labelled and b.labelled and bool(a.subject) and not _plural(a.subject)
+    label = a.labelled and b.labelled and bool(a.subject)
+    plural |= label and _plural(a.subject)
     if plural or not (known or definite or label):
         return None
     return _other_filler(a, b, slot, other, 0.85 if known else 0.7, bare=label)
 
 
+def _many(subject: Tokens) -> bool:
+    """Whether there may be many of the subject; a number says which of them it is."""
+    return any(t.fold in MANY_NOUNS for t in subject) and not any(t.value for t in subject)
+
+
 def _plural(subject: Tokens) -> bool:
     """Whether the noun of a label looks like many: "Allergies: peanuts"."""
-    return any(t.fold.endswith("s") for t in subject)
+    nouns = [t.fold for t in subject if t.slot == ""]
+    return bool(nouns) and nouns[-1].endswith("s")
 
 
 def fresh_choice(a: Clause, b: Clause) -> Finding | None:
@@ -130,16 +137,25 @@ def fresh_choice(a: Clause, b: Clause) -> Finding | None:
         return None
     if a.predicate in MULTI_VALUED or a.predicate in _PLAIN:
         return None
-    slot, other = first_slot(a), first_slot(b)
-    if not same_slot(slot, other):
+    slot = next((s for s in _slots(a) if _keys_in(s, a) != _keys_in(s, b)), None)
+    if slot is None or not _keys_in(slot, b):
         return None
     keys_a, keys_b = a.complement_keys, b.complement_keys
     classes = {NAME_CLASS.get(key) for key in keys_a} - {None}
     same_class = any(NAME_CLASS.get(key) in classes for key in keys_b)
     routed = a.predicate == "go" and a.subject_keys and not _person(a)
-    if not (keys_a & keys_b or same_class or routed):
+    in_slots = ({(t.key, t.slot) for t in c.complement} for c in (a, b))
+    if not (set.intersection(*in_slots) or same_class or routed):
         return None
-    return _other_filler(a, b, slot, other, 0.7)
+    return _other_filler(a, b, slot, slot, 0.7)
+
+
+def _slots(clause: Clause) -> list[str]:
+    return [t.slot for t in clause.complement if not t.aside]
+
+
+def _keys_in(slot: str, clause: Clause) -> frozenset[str]:
+    return frozenset(t.key for t in clause.complement if t.slot == slot)
 
 
 def _person(clause: Clause) -> bool:
@@ -154,7 +170,6 @@ def _other_filler(
     filler_a, filler_b = filler(a, slot_a), filler(b, slot_b)
     keys_a, keys_b = {t.key for t in filler_a}, {t.key for t in filler_b}
     fresh = a.fresh or b.fresh
-    bare = bare and len(filler_a) == len(filler_b) == 1
     if not rival(filler_a, filler_b, fresh=fresh, bare=bare):
         return None
     if not same_kind(filler_a, filler_b, a.predicate):

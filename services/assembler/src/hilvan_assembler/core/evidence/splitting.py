@@ -9,9 +9,8 @@ _REACH = 4
 _PERFECT = frozenset({"ha", "han", "he", "hemos", "fue", "fueron", "sido"})
 """Spanish auxiliaries before a participle of change."""
 
+_SHORTEST_PAST = 4
 _JOINTS = frozenset(":,")
-_NAMES = 2
-"""Words of a name that may be the subject behind a comma ("…, Jon does")."""
 
 
 def assertions(words: list[Word], lexicon: Lexicon) -> list[list[Word]]:
@@ -19,17 +18,23 @@ def assertions(words: list[Word], lexicon: Lexicon) -> list[list[Word]]:
     if not any(word.raw in _JOINTS or word.fold in lexicon.conjunctions for word in words):
         return [words]
     parts: list[list[Word]] = [[]]
-    predicated = False
+    predicated = told = False  # "Preferred pharmacy: X" tells nothing before its colon
     for at, word in enumerate(words):
         joins = word.raw == "," or word.fold in lexicon.conjunctions
-        if predicated and (word.raw == ":" or (joins and _opens(words, at + 1, lexicon))):
+        if (predicated and word.raw == ":") or (told and joins and _opens(words, at + 1, lexicon)):
             parts.append([])
-            predicated = False
-            if word.raw in ":,":
+            predicated = told = False
+            if word.raw in _JOINTS:
                 continue
         parts[-1].append(word)
         predicated = predicated or is_predicate(words, at, lexicon)
+        told = told or predicated or is_past(word, lexicon)
     return [part for part in parts if part]
+
+
+def is_past(word: Word, lexicon: Lexicon) -> bool:
+    """Whether a word looks like a past form: "used", not "bed" or "red"."""
+    return word.lower.endswith(lexicon.past_endings) and len(word.fold) >= _SHORTEST_PAST
 
 
 def is_predicate(words: list[Word], at: int, lexicon: Lexicon) -> bool:
@@ -76,16 +81,14 @@ def _before(words: list[Word], at: int) -> str:
 
 def _opens(words: list[Word], at: int, lexicon: Lexicon) -> bool:
     """Whether a predicate follows behind nothing but light words, or a name as its subject."""
-    names = 0
+    named = False
     for here in range(at, min(at + _REACH, len(words))):
         word = words[here]
         if is_predicate(words, here, lexicon):
             return True
         if word.raw[0].isupper() and word.fold not in lexicon.ignored:
-            names += 1
-        elif names or not _light(word, lexicon):
-            return False
-        if names > _NAMES:
+            named = True
+        elif named or not _light(word, lexicon):
             return False
     return False
 

@@ -21,7 +21,7 @@ _CLAUSE_END = re.compile(
     r"(?=[\s,;])(?:"  # Looked at first: it fails at once on all other characters.
     r"(?<!\b(?-i:[A-Z])\.)(?<!\b[DMS]r\.)(?<!\b(?:Mrs|Dra|Sra)\.)(?<!\b(?:Ms|St|vs)\.)"
     r"(?<=[.!?…;\n])\s+"
-    r"|[,;]?\s+(?:because|but|although|whereas|porque|pero|aunque|mientras|ya\s+que)\s+)",
+    r"|[,;]?\s+(?:because(?!\s+of\b)|but|although|whereas|porque|pero|aunque|mientras|ya\s+que)\s+)",
     re.IGNORECASE,
 )
 _PUNCTUATION = frozenset(":?¿,")
