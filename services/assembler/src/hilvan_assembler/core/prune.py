@@ -25,7 +25,8 @@ EXPLICIT_FROM = 0.55
 12" and "moved to room 40" are far apart (docs/decisions/contradiction-evidence.md)."""
 
 Near = Mapping[int, Sequence[tuple[int, float]]]
-"""By index, the other side and the similarity of every pair from `EXPLICIT_FROM` up."""
+"""By index, the other side and the similarity of every pair from `CONFLICT_FROM` up, and of those
+from `EXPLICIT_FROM` up in which a text announces a change."""
 
 _READ_CHARACTERS = 1_000
 
@@ -151,7 +152,7 @@ def prune(
     excluded: Mapping[int, Verdict],
 ) -> Pruned:
     """Find the replaced and the duplicates among the candidates that are not excluded."""
-    near = _near(pairs)
+    near = _near(pairs, candidates)
     words = [stated_words(each) for each in candidates]
     verdicts = dict(excluded)
     _superseded(candidates, words, near, judge, verdicts)
@@ -160,12 +161,19 @@ def prune(
     return Pruned(verdicts, Conflicts(candidates, relevance, near, judge, groups))
 
 
-def _near(pairs: Iterable[Pair]) -> Near:
+def _near(pairs: Iterable[Pair], candidates: Sequence[Candidate]) -> Near:
+    """See `Near`. Among turns of a chat nearly all pairs are weak ones, so most go here."""
     near: dict[int, list[tuple[int, float]]] = {}
+    told: set[int] | None = None
     for pair in pairs:
-        if pair.similarity >= EXPLICIT_FROM:
-            near.setdefault(pair.left, []).append((pair.right, pair.similarity))
-            near.setdefault(pair.right, []).append((pair.left, pair.similarity))
+        left, right, similarity = pair.left, pair.right, pair.similarity
+        if similarity < CONFLICT_FROM:
+            if told is None:
+                told = {i for i, each in enumerate(candidates) if announces_change(each.text)}
+            if similarity < EXPLICIT_FROM or not (left in told or right in told):
+                continue
+        near.setdefault(left, []).append((right, similarity))
+        near.setdefault(right, []).append((left, similarity))
     return near
 
 
@@ -265,7 +273,7 @@ def _agree_all(
     candidates: Sequence[Candidate],
     judge: ConflictJudge,
 ) -> bool:
-    similar = {other for other, value in near[index] if value >= CONFLICT_FROM}
+    similar = {other for other, _ in near[index]}
     return all(_agree(index, each, candidates, judge) for each in group if each in similar)
 
 
