@@ -52,11 +52,15 @@ async def test_prompt_has_every_section_in_order(product: Product) -> None:
 
 
 async def test_same_request_same_bytes(product: Product) -> None:
-    """The same request on the same store gives the same prompt, also as a preview."""
-    async with product.client(user="ana") as hilvan:
-        wanted = request("¿Quién está de guardia esta semana?")
+    """The same request on the same store gives the same prompt, also as a preview.
+
+    Nobody else asks for Lena here: what is loaded for others is counted, which is a change.
+    """
+    async with product.client(user="lena") as hilvan:
+        wanted = pb.AssembleRequest(query="What did we decide about alerts at night?")
         first = await hilvan.assembler.Preview(pb.PreviewRequest(assemble=wanted))
         second = await hilvan.assembler.Assemble(wanted)
+    assert "<memory" in first.assemble.prompt
     assert first.assemble.prompt == second.prompt
     assert first.assemble.sections == second.sections
 

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from retrieval_record import unit
 
-from hilvan_retrieval.core.merge import Found, ListReport, merge, reports, similar_pairs
+from hilvan_retrieval.core.merge import (
+    MOST_PAIRS,
+    Found,
+    ListReport,
+    merge,
+    reports,
+    similar_pairs,
+)
 from hilvan_retrieval.model import Calibration, Hit, Layer, Source, Uid, Vector
 
 VECTOR, KEYWORD = Source.VECTOR, Source.KEYWORD
@@ -112,3 +119,16 @@ def test_without_two_vectors_there_is_no_pair() -> None:
     for vectors in ([], [unit(1, 0)], [unit(1, 0), None]):
         pairs = similar_pairs(vectors, PLAIN, 0.0)
         assert (len(pairs.left), len(pairs.right), len(pairs.similarity)) == (0, 0, 0)
+
+
+def test_of_too_many_pairs_the_most_similar_stay() -> None:
+    """Of more pairs than an answer holds, none that is left out is more similar than one in it."""
+    rng = np.random.default_rng(7)
+    rows = rng.standard_normal((60, 8)).astype(np.float32) + 2
+    vectors = list(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    pairs = similar_pairs(vectors, PLAIN, 0.01)
+    assert len(pairs.left) == MOST_PAIRS
+    every = sorted((float(a @ b) for i, a in enumerate(vectors) for b in vectors[i + 1 :]))
+    assert np.allclose(sorted(pairs.similarity.tolist()), every[-MOST_PAIRS:], atol=1e-5)
+    indexes = list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
+    assert indexes == sorted(set(indexes))

@@ -231,6 +231,11 @@ class Calibration:
         raw, calibrated = zip(*self.points, strict=True)
         return np.asarray(np.interp(cosine, raw, calibrated), dtype=np.float32)
 
+    def inverse(self, calibrated: float) -> float:
+        """The cosine that has this calibrated value."""
+        raw, values = zip(*self.points, strict=True)
+        return float(np.interp(calibrated, values, raw))
+
     def of(self, cosine: float) -> float:
         """Calibrate one cosine."""
         return float(self(np.float32(cosine)))

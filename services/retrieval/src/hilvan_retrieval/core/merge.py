@@ -10,6 +10,11 @@ from hilvan_retrieval.model import Calibration, Entry, Hit, Layer, Matrix, Sourc
 
 ListKey = tuple[Source, Layer]
 
+MOST_PAIRS = 1_000
+"""Similar pairs in one answer: enough for hundreds of candidates, and 12 kB."""
+
+_HAIR = 1e-5
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -83,16 +88,23 @@ def reports(lists: Mapping[ListKey, Sequence[Hit]], limit: int) -> list[ListRepo
 def similar_pairs(
     vectors: Sequence[Vector | None], calibration: Calibration, floor: float
 ) -> SimilarPairs:
-    """All pairs whose calibrated similarity is at least the floor; no vector, no pair.
+    """Pairs whose calibrated similarity is at least the floor; no vector, no pair.
 
-    The floor is a value of the calibrated scale. The cost is one product of the matrix with
-    itself: 0.8 ms for 300 vectors of 1,024 dimensions (`measured.md`, section 2).
+    The floor is a value of the calibrated scale. Of more than `MOST_PAIRS` the most similar stay:
+    in a store of one topic nearly everything is a little alike. The cost is one product of the
+    matrix with itself: 0.8 ms for 300 vectors of 1,024 dimensions (`measured.md`, section 2).
     """
     present = [index for index, vector in enumerate(vectors) if vector is not None]
     if len(present) < 2:  # noqa: PLR2004 (a pair)
         return SimilarPairs()
     matrix: Matrix = np.stack([vector for vector in vectors if vector is not None])
-    similarity = calibration(matrix @ matrix.T)
-    left, right = np.nonzero(np.triu(similarity >= floor, k=1))
+    cosine = matrix @ matrix.T
+    # The map is applied to what is left only; a hair below the floor, for the inverse is rounded.
+    left, right = np.nonzero(np.triu(cosine >= calibration.inverse(floor) - _HAIR, k=1))
+    similarity = calibration(cosine[left, right])
+    chosen = np.flatnonzero(similarity >= floor)
+    if chosen.size > MOST_PAIRS:
+        by_similarity = np.argsort(-similarity[chosen], kind="stable")
+        chosen = np.sort(chosen[by_similarity[:MOST_PAIRS]])
     index = np.asarray(present, dtype=np.int32)
-    return SimilarPairs(index[left], index[right], similarity[left, right])
+    return SimilarPairs(index[left[chosen]], index[right[chosen]], similarity[chosen])
