@@ -1,6 +1,7 @@
 """What every record promises: the sentences of `hilvan_retrieval.ports.EntryStore`."""
 
 import asyncio
+import time
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from retrieval_record import RECORDS, T0, Record, entry, unit
 
-from hilvan_retrieval.errors import RequestIdReused
+from hilvan_retrieval.errors import RequestIdReused, SourceUnavailable
 from hilvan_retrieval.model import (
     Answer,
     Change,
@@ -26,6 +27,7 @@ from hilvan_retrieval.model import (
 )
 from hilvan_retrieval.ports import EntryStore
 
+PATIENCE_S = 5.0
 REQUEST = RequestKey(str(uuid.UUID(int=1)), "digest")
 
 
@@ -178,12 +180,17 @@ async def test_what_a_decision_raises_leaves_the_record_as_it_was(record: Record
 
 async def test_a_cancelled_change_frees_the_writer(record: Record) -> None:
     """A change that is cancelled at any point is whole or absent, and others go on."""
-    for tenths in range(40):
-        ids = [f"{tenths}-{index}" for index in range(3)]
+    started = time.monotonic()
+    for number in range(10):
+        await put(record.store, *(entry(f"warm{number}-{index}") for index in range(3)))
+    whole = (time.monotonic() - started) / 10
+    for share in range(80):
+        ids = [f"{share}-{index}" for index in range(3)]
         with suppress(TimeoutError):
-            async with asyncio.timeout(tenths / 10_000):
+            async with asyncio.timeout(whole * share / 60):
                 await put(record.store, *(entry(each) for each in ids))
-        await put(record.store, entry("after"))
+        async with asyncio.timeout(PATIENCE_S):
+            await put(record.store, entry("after"))
         assert len(await record.store.entries("acme", ids)) in (0, 3)
 
 
@@ -310,9 +317,24 @@ async def test_writers_of_two_engines_lose_nothing(record: Record) -> None:
 
 
 async def test_ping_and_close(record: Record) -> None:
-    """The record answers a ping, and may be closed twice."""
+    """The record answers a ping until it is closed, which may be done twice."""
     await record.store.ping()
     async with record.again() as other:
         await other.close()
         await other.close()
+        with pytest.raises(SourceUnavailable):
+            await other.ping()
+        with pytest.raises(SourceUnavailable):
+            await put(other, entry())
     await record.store.ping()
+
+
+async def test_closing_waits_for_writes_that_nobody_waits_for(record: Record) -> None:
+    """A write whose caller is gone is whole when the record is closed."""
+    async with record.again() as other:
+        writing = asyncio.create_task(put(other, entry()))
+        await asyncio.sleep(0)
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+        await other.close()
+    assert await record.store.count("acme") == 1

@@ -90,7 +90,7 @@ async def test_hydrating_gives_vectors_where_they_are_known(store: EntryStore) -
     assert found[second].entry.id == "m2"
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 8, 9, 300])
+@pytest.mark.parametrize("count", [0, 1, 2, 15, 16, 17, 300])
 async def test_any_number_of_uids_is_hydrated(store: EntryStore, count: int) -> None:
     """As many entries come as were asked for, each under its own uid."""
     await put(store, *(entry(f"m{i}", f"text {i}") for i in range(count)))

@@ -187,10 +187,9 @@ async def test_a_hanging_embedder_leaves_time_to_answer() -> None:
     async with open_parts() as parts:
         await parts.store(entry("m1", "the warehouse"))
         parts.embedder.gate = asyncio.Event()
-        started = time.monotonic()
         found = await ask(parts, seconds=0.5)
-        assert time.monotonic() - started < 0.5
         assert (statuses(found), ids(found)) == ([TIMEOUT, OK], {"m1"})
+        assert found.sources[0].seconds < 0.95 * 0.5
 
 
 async def test_a_cancelled_call_leaves_no_task(parts: Parts) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
@@ -103,8 +103,10 @@ async def test_a_stale_index_reinforces_nobody_elses_entry(parts: Parts) -> None
     await parts.store(entry("m1", "I live in Madrid"))
     parts.vector.check = parts.keyword.check = refuse_to_write
     await parts.writer.delete(AS_ANA, "m1", "", None)
-    await parts.writer.upsert(AS_BOB, entry("m1", "I live in Madrid", owner=BOB), None)
-    assert (await remember(parts, entry("m2", "I live in Madrid"))).outcome == "stored"
+    await remember(parts, entry("m1", "I live in Madrid", owner=BOB), AS_BOB)
+    # A service sees both owners, so that only the record keeps them apart.
+    answer = await remember(parts, entry("m2", "I live in Madrid"), AS_SERVICE)
+    assert (answer.outcome, answer.similarity) == ("stored", None)
     assert (await parts.uses.reader.get(AS_BOB, "m1")).reinforcement_count == 0
 
 
@@ -229,8 +231,9 @@ async def test_an_index_that_does_not_answer_has_no_state(parts: Parts) -> None:
 
 
 async def test_pages_are_cut_between_equal_times(parts: Parts) -> None:
-    """A page's key is exact to the microsecond, so that nothing is skipped or repeated."""
-    times = [T0 + timedelta(microseconds=1 + number // 3) for number in range(30)]
+    """A page's key is exact to the microsecond in any year: nothing is skipped or repeated."""
+    base = datetime(2040, 1, 1, tzinfo=UTC)
+    times = [base + timedelta(microseconds=14 + 21 * (number // 3)) for number in range(30)]
     await parts.store(*(entry(f"m{n:02}", update_time=time) for n, time in enumerate(times)))
     found: list[str] = []
     after = None

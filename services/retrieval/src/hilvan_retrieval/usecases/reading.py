@@ -24,7 +24,7 @@ EXPORT_PAGE = 500
 
 PageKey = list[int | str]
 
-# Microseconds are counted in whole numbers: a float of today's time would be off by one.
+# Microseconds are counted in whole numbers: as floats, a quarter of 2040's are off by one.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 

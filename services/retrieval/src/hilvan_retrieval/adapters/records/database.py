@@ -18,6 +18,7 @@ from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
 SCHEMA = "1"
 READERS = 4
 BUSY_TIMEOUT_MS = 10_000
+KEYS_STEP = 16
 
 T = TypeVar("T")
 Row = Sequence[Any]
@@ -40,6 +41,7 @@ class Database:
         self._reading = reading
         self._writing = writing
         self._fetch_all = fetch_all
+        self._is_closed = False
         self._writes: set[asyncio.Task[Any]] = set()
         self._texts: dict[tuple[Select[Any], int], str] = {}
 
@@ -49,6 +51,7 @@ class Database:
 
         Each statement sees what is committed when it begins.
         """
+        self._require_open()
         try:
             async with self._reading.connect() as connection:
                 yield connection
@@ -64,8 +67,7 @@ class Database:
         if not keys:
             return []
         # Lists are filled up with a key again, so that there are few texts to parse and keep.
-        size = 1 << (len(keys) - 1).bit_length()
-        padded = [*keys, *[keys[0]] * (size - len(keys))]
+        padded = [*keys, *[keys[0]] * (-len(keys) % KEYS_STEP)]
         async with self.read() as connection:
             raw = await connection.get_raw_connection()
             text = self._text(statement, padded)
@@ -87,6 +89,7 @@ class Database:
         to stop, and a transaction that is left in the middle locks the database for all others.
         Raises SourceUnavailable when the database can't be written.
         """
+        self._require_open()
         task = asyncio.create_task(self._transaction(work))
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
@@ -96,6 +99,10 @@ class Database:
             # Nobody is left to hear of its failure.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
             raise
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise SourceUnavailable("the record is closed")
 
     async def _transaction(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         try:
@@ -126,6 +133,7 @@ class Database:
 
     async def close(self) -> None:
         """Let running writes end and close all connections; may be called twice."""
+        self._is_closed = True
         await asyncio.gather(*self._writes, return_exceptions=True)
         await self._reading.dispose()
         await self._writing.dispose()
