@@ -216,7 +216,7 @@ async def test_a_request_id_with_another_digest_is_refused(store: EntryStore) ->
     with pytest.raises(RequestIdReused, match=REQUEST.request_id):
         await store.change("acme", ["m1"], lambda _: Change(Answer("x"), (entry(),)), other)
     with pytest.raises(RequestIdReused):
-        await store.count_accesses("acme", ["m1"], T0, other)
+        await store.count_accesses("acme", ["m1"], None, T0, other)
     assert await store.count("acme") == 0
 
 

@@ -52,7 +52,7 @@ async def test_accesses_are_counted_once_each(record: Record) -> None:
     """Known ids count once, however often they are named; versions and outbox stay as they are."""
     await put(record.store, entry("m1"), entry("m2"))
     before = await record.outbox.due(Source.KEYWORD, 10)
-    counted = await record.store.count_accesses("acme", ["m1", "m1", "unknown"], T0, None)
+    counted = await record.store.count_accesses("acme", ["m1", "m1", "unknown"], None, T0, None)
     found = await record.store.entries("acme", ["m1", "m2"])
     assert counted == 1
     assert found["m1"] == entry("m1", access_count=1, last_access_time=T0, version=1)
@@ -64,13 +64,21 @@ async def test_accesses_of_one_request_are_counted_once(store: EntryStore) -> No
     """A replay tells the same number and counts nothing."""
     await put(store, entry("m1"))
     for _ in range(2):
-        assert await store.count_accesses("acme", ["m1"], T0, REQUEST) == 1
+        assert await store.count_accesses("acme", ["m1"], None, T0, REQUEST) == 1
     assert (await store.entries("acme", ["m1"]))["m1"].access_count == 1
+
+
+async def test_accesses_count_for_the_owners_that_are_named(store: EntryStore) -> None:
+    """An entry of somebody else is as unknown as a made-up id."""
+    await put(store, entry("m1"))
+    own = frozenset([entry("m1").owner.key])
+    assert await store.count_accesses("acme", ["m1"], frozenset(["user:nobody"]), T0, None) == 0
+    assert await store.count_accesses("acme", ["m1"], own, T0, None) == 1
 
 
 async def test_nothing_is_counted_for_no_ids(store: EntryStore) -> None:
     """No ids are no error."""
-    assert await store.count_accesses("acme", [], T0, None) == 0
+    assert await store.count_accesses("acme", [], None, T0, None) == 0
 
 
 async def test_hydrating_gives_vectors_where_they_are_known(store: EntryStore) -> None:

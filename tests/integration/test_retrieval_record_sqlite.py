@@ -133,7 +133,7 @@ async def test_no_statement_walks_through_a_tenant(path: Path) -> None:
     linked = tuple(entry(each, superseded_by=f"{each}x") for each in ids)
     change = Change(Answer("x"), puts=linked, deletes=("gone",), vectors={"m1": unit(1, 0)})
     await store.change("acme", ids, lambda _: change, RequestKey(str(uuid.UUID(int=1)), "d"))
-    await store.count_accesses("acme", ids, T0, None)
+    await store.count_accesses("acme", ids, None, T0, None)
     await store.recent_vectors("acme", ANA, Layer.MEMORY)
     everything = frozenset({ANA.key}), frozenset({Layer.MEMORY}), frozenset({"stack"})
     await store.page(EntryQuery("acme", *everything, None, 10, (10, "m1")))

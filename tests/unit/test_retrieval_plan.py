@@ -28,8 +28,8 @@ from hilvan_retrieval.core.plan import (
     CandidateRequest,
     admits,
     filters,
-    is_muted,
     listed_owners,
+    muted_among,
     owner_keys,
 )
 from hilvan_retrieval.core.policy import can_read
@@ -117,10 +117,9 @@ def test_categories_and_tags_go_into_the_filter() -> None:
 def test_muted_entries_are_told() -> None:
     """By category for everybody, by itself for one user."""
     gossip, single, plain = entry(category="gossip"), entry("m9"), entry("m2")
-    assert is_muted(gossip, POLICY, AS_BOB, NOW)
-    assert is_muted(single, POLICY, AS_ANA, NOW)
-    assert not is_muted(single, POLICY, AS_BOB, NOW)
-    assert not is_muted(plain, POLICY, AS_ANA, NOW)
+    entries = [gossip, single, plain]
+    assert muted_among(entries, POLICY, AS_ANA, NOW)[1:] == [True, False]
+    assert muted_among(entries, POLICY, AS_BOB, NOW) == [True, False, False]
 
 
 OWNERS = st.sampled_from([ANA, BOB, DESK, HOME, Owner(Axis.PROJECT, "other")])

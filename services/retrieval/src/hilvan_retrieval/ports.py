@@ -143,9 +143,16 @@ class EntryStore(Protocol):
         """
 
     async def count_accesses(
-        self, tenant: str, ids: Sequence[str], time: datetime, request: RequestKey | None
+        self,
+        tenant: str,
+        ids: Sequence[str],
+        owners: frozenset[str] | None,
+        time: datetime,
+        request: RequestKey | None,
     ) -> int:
         """Count one access of each of these entries; how many there were is returned.
+
+        Only entries of these owners count; None: of everybody.
 
         Versions stay as they are. With a ``request`` that was counted before nothing changes.
         Raises RequestIdReused as `change`.

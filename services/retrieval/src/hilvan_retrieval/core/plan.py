@@ -3,6 +3,7 @@
 This is the one place that makes a `Filter`: there is no query without a tenant.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -55,6 +56,7 @@ def filters(
     owners = owner_keys(policy, who, request.owners)
     silent = not request.include_muted
     muted = rules.muted_categories(policy, now) if silent else frozenset()
+    excluded = rules.muted_entries(policy, who, now) if silent else frozenset()
     as_of_ms = int(request.as_of.timestamp() * 1000)
     return tuple(
         Filter(
@@ -64,7 +66,7 @@ def filters(
             as_of_ms=as_of_ms,
             # Mutes of owners that the query does not reach would only make it longer.
             muted=frozenset(pair for pair in muted if pair[0] in owners),
-            excluded=rules.muted_entries(policy, who, now) if silent else frozenset(),
+            excluded=excluded,
             categories=request.categories,
             tags=request.tags,
         )
@@ -88,8 +90,14 @@ def admits(chosen: Filter, tenant: str, entry: Entry) -> bool:
     return not chosen.excluded or entry_uid(tenant, entry.id) not in chosen.excluded
 
 
-def is_muted(entry: Entry, policy: TenantPolicy, who: Principal, now: datetime) -> bool:
-    """Whether the entry is muted for the principal, by category or by itself."""
-    return (entry.owner.key, entry.category) in rules.muted_categories(policy, now) or (
-        entry_uid(who.tenant, entry.id) in rules.muted_entries(policy, who, now)
-    )
+def muted_among(
+    entries: Sequence[Entry], policy: TenantPolicy, who: Principal, now: datetime
+) -> list[bool]:
+    """Whether each entry is muted for the principal, by category or by itself."""
+    categories = rules.muted_categories(policy, now)
+    single = rules.muted_entries(policy, who, now)
+    return [
+        (each.owner.key, each.category) in categories
+        or (bool(single) and entry_uid(who.tenant, each.id) in single)
+        for each in entries
+    ]

@@ -1,12 +1,15 @@
 """The fan-out: both indexes at once, each with its own share of the deadline."""
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+import numpy as np
 
 from hilvan_kit.auth import Principal
 from hilvan_kit.deadlines import Deadline
@@ -131,10 +134,9 @@ class Retriever:
         kept = self._admitted(who, request, filters, stored)
         with _timed(timings, "pairs"):
             pairs = self._pairs(request, [stored[uid] for uid in kept])
-        candidates = [
-            self._candidate(found[uid], stored[uid].entry, request, policy, who, now)
-            for uid in kept
-        ]
+        candidates = self._candidates(
+            [(found[uid], stored[uid].entry) for uid in kept], request, policy, who, now
+        )
         list_reports = merging.reports(lists, request.limit)
         return Candidates(candidates, pairs, reports, list_reports, timings)
 
@@ -202,20 +204,24 @@ class Retriever:
         calibration = self._embedder.model.calibration
         return merging.similar_pairs([each.vector for each in stored], calibration, floor)
 
-    def _candidate(
+    def _candidates(
         self,
-        found: merging.Found,
-        entry: Entry,
+        kept: Sequence[tuple[merging.Found, Entry]],
         request: CandidateRequest,
         policy: TenantPolicy,
         who: Principal,
         now: datetime,
-    ) -> Candidate:
-        similarity = None
-        if found.cosine is not None:
-            similarity = self._embedder.model.calibration.of(found.cosine)
-        muted = request.include_muted and plan.is_muted(entry, policy, who, now)
-        return Candidate(entry, found, similarity, muted)
+    ) -> list[Candidate]:
+        """The candidates, calibrated all at once."""
+        cosines = [math.nan if found.cosine is None else found.cosine for found, _ in kept]
+        similarities = self._embedder.model.calibration(np.asarray(cosines, np.float32)).tolist()
+        muted = [False] * len(kept)
+        if request.include_muted:
+            muted = plan.muted_among([entry for _, entry in kept], policy, who, now)
+        return [
+            Candidate(entry, found, None if found.cosine is None else similarity, silent)
+            for (found, entry), similarity, silent in zip(kept, similarities, muted, strict=True)
+        ]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from datetime import datetime
 from hilvan_kit.auth import Principal
 from hilvan_kit.deadlines import Deadline
 from hilvan_retrieval.core import outcomes, plan
+from hilvan_retrieval.core.plan import listed_owners
 from hilvan_retrieval.core.policy import can_read, can_write
 from hilvan_retrieval.errors import (
     NotFound,
@@ -156,11 +157,9 @@ class Writer:
     async def count_accesses(
         self, who: Principal, ids: Sequence[str], now: datetime, request: RequestKey | None
     ) -> int:
-        """Count one access of each entry that the caller can see."""
-        policy = self._policies.of(who.tenant)
-        known = await self._store.entries(who.tenant, ids)
-        seen = [each.id for each in known.values() if can_read(policy, who, each.owner)]
-        return await self._store.count_accesses(who.tenant, seen, now, request)
+        """Count one access of each entry that the caller reaches."""
+        owners = listed_owners(self._policies.of(who.tenant), who, None)
+        return await self._store.count_accesses(who.tenant, ids, owners, now, request)
 
     async def settle(self, who: Principal, ids: Sequence[str], deadline: Deadline) -> None:
         """Wait until both indexes have the entries. Raises NotYetSearchable at the deadline."""

@@ -71,7 +71,12 @@ class SqlEntryStore:
         return await self._database.write(work)
 
     async def count_accesses(
-        self, tenant: str, ids: Sequence[str], time: datetime, request: RequestKey | None
+        self,
+        tenant: str,
+        ids: Sequence[str],
+        owners: frozenset[str] | None,
+        time: datetime,
+        request: RequestKey | None,
     ) -> int:
         """Count one access of each of these entries."""
         uids = sorted({entry_uid(tenant, entry_id) for entry_id in ids})
@@ -80,6 +85,8 @@ class SqlEntryStore:
             .where(entries.c.uid.in_(uids))
             .values(access_count=entries.c.access_count + 1, last_access_us=codec.micros(time))
         )
+        if owners is not None:
+            statement = statement.where(entries.c.owner.in_(sorted(owners)))
 
         async def work(connection: AsyncConnection) -> int:
             if request is not None:
