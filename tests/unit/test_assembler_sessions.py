@@ -63,7 +63,14 @@ async def test_recall_packs_what_was_found_and_says_why(turn: Doubles) -> None:
     asked = wanted(project_id="p1")
     plain, told = [
         await assembler.recall(
-            ANA, asked, options(), (500, 500), WORDS, Deadline.after(20), explained=explained
+            ANA,
+            asked,
+            options(),
+            (500, 500),
+            WORDS,
+            Deadline.after(20),
+            explained=explained,
+            preview=True,
         )
         for explained in (False, True)
     ]
@@ -71,7 +78,7 @@ async def test_recall_packs_what_was_found_and_says_why(turn: Doubles) -> None:
     assert plain.decisions == ()
     assert [each.reason for each in told.decisions].count(Reason.CONTRADICTED_BY) == 1
     none = await assembler.recall(
-        ANA, asked, options(), (0, 0), WORDS, Deadline.after(20), explained=True
+        ANA, asked, options(), (0, 0), WORDS, Deadline.after(20), explained=True, preview=True
     )
     assert [each.reason for each in none.decisions].count(Reason.CONTRADICTED_BY) == 1
     assert {each.owners for each in turn.retrieval.requests} == {("project:p1",)}
@@ -87,7 +94,7 @@ async def test_recall_and_search_are_nothing_without_retrieval(
     deadline = Deadline.after(20)
     with pytest.raises(type(error)):
         await turn.assembler.recall(
-            ANA, wanted(), options(), (9, 9), WORDS, deadline, explained=False
+            ANA, wanted(), options(), (9, 9), WORDS, deadline, explained=False, preview=False
         )
     request = CandidateRequest("tea", tuple(Layer), None, 100)
     with pytest.raises(type(error)):

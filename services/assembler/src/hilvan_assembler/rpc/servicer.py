@@ -54,17 +54,7 @@ class AssemblerServicer(rpc.AssemblerServiceServicer):
 
     async def Recall(self, request: pb.RecallRequest, context: Context) -> pb.RecallResponse:
         """See the proto."""
-        wanted, options, budget, tokenizer = self._uses.validator.recall(request, self._uses.now())
-        found = await self._uses.assembler.recall(
-            _caller(),
-            wanted,
-            options,
-            budget,
-            tokenizer,
-            self._uses.deadline(context),
-            explained=request.view == pb.VIEW_FULL,
-        )
-        return codec.recalled(found)
+        return await self._recall(request, context, preview=False)
 
     async def Search(self, request: pb.SearchRequest, context: Context) -> pb.SearchResponse:
         """See the proto."""
@@ -93,7 +83,7 @@ class AssemblerServicer(rpc.AssemblerServiceServicer):
         if call == "start_session":
             start = await self._start(request.start_session, context, preview=True)
             return pb.PreviewResponse(start_session=start)
-        return pb.PreviewResponse(recall=await self.Recall(request.recall, context))
+        return pb.PreviewResponse(recall=await self._recall(request.recall, context, preview=True))
 
     async def _assemble(
         self, request: pb.AssembleRequest, context: Context, *, preview: bool
@@ -110,6 +100,22 @@ class AssemblerServicer(rpc.AssemblerServiceServicer):
             preview=preview,
         )
         return codec.assembled(found, tokenizer.name, options.as_of, explained=explained)
+
+    async def _recall(
+        self, request: pb.RecallRequest, context: Context, *, preview: bool
+    ) -> pb.RecallResponse:
+        wanted, options, budget, tokenizer = self._uses.validator.recall(request, self._uses.now())
+        found = await self._uses.assembler.recall(
+            _caller(),
+            wanted,
+            options,
+            budget,
+            tokenizer,
+            self._uses.deadline(context),
+            explained=request.view == pb.VIEW_FULL,
+            preview=preview,
+        )
+        return codec.recalled(found)
 
     async def _start(
         self, request: pb.StartSessionRequest, context: Context, *, preview: bool

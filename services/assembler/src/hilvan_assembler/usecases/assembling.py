@@ -126,7 +126,8 @@ class Assembler:
         )
         timings["assemble"] = time.perf_counter() - started
         if not preview:
-            self._count(caller, assembly)
+            entries = [item.id for item in assembly.items if item.score is not None]
+            self._count(caller, entries)
         degraded = (*answer.degraded, *curated[1])
         return Assembled(assembly, degraded, timings, query_empty)
 
@@ -140,6 +141,7 @@ class Assembler:
         deadline: Deadline,
         *,
         explained: bool,
+        preview: bool,
     ) -> Recalled:
         """A bundle within (budget, share of a source). Raises ServiceError without retrieval."""
         owners = (f"project:{wanted.project_id}",) if wanted.project_id else None
@@ -154,6 +156,8 @@ class Assembler:
         packed = bundle(ranking, options, *budget, tokenizer)
         told = explain.recall_decisions(ranking, packed) if explained else ()
         timings["assemble"] = time.perf_counter() - started
+        if not preview:
+            self._count(caller, [ranking.candidates[index].id for index, _ in packed.passages])
         return Recalled(packed, ranking, told, answer.degraded, timings)
 
     async def search(
@@ -229,9 +233,8 @@ class Assembler:
         except ServiceError as error:
             return CurationAnswer(Curated()), (lost(error),)
 
-    def _count(self, caller: Caller, assembly: Assembly) -> None:
+    def _count(self, caller: Caller, ids: Sequence[str]) -> None:
         """Report which entries were loaded, without delaying the answer."""
-        ids = [item.id for item in assembly.items if item.score is not None]
         if ids and len(self._reports) < PENDING_ACCESSES:
             task = asyncio.create_task(self._record(caller, ids))
             self._reports.add(task)
