@@ -210,3 +210,25 @@ async def until_changed(hilvan: Hilvan, scope: curation_pb.Scope) -> None:
         if [each.change for each in changed] == [curation_pb.NOTE_CHANGE_CHANGED]:
             return
     raise AssertionError("the change was not told")
+
+
+def test_notes_are_chosen_by_command(product: Product) -> None:
+    """`hilvan notes` lists, stamps, pins, unpins, mutes and unmutes, and says what it did."""
+    mine = ("--user", "ana", "notes")
+    listed = json.loads(product.run(*mine, "list", "--space", "ana", "--json").stdout)["notes"]
+    note = next(each for each in listed if not each.get("pinned") and "memory/" not in each["path"])
+    for words, said in (
+        (("pin", note["id"]), f"pinned: {note['path']}"),
+        (("unpin", note["id"]), f"not pinned: {note['path']}"),
+        (("mute", "health", "--until", "2199-01-01"), "muted until 2199-01-01T00:00:00Z: health"),
+        (("unmute", "health"), "not muted: health"),
+        (("stamp", "ana"), "files got an id"),
+    ):
+        done = product.run(*mine, *words)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
+    again = product.run(*mine, "stamp", "ana")
+    assert "0 files got an id" in again.stdout
+    refused = product.run("--user", "mateo", "notes", "pin", note["id"])
+    assert refused.returncode != 0
+    assert "no such note" in refused.stderr

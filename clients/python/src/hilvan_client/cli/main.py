@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hilvan_client.cli import dev, doctor, key, memory, query, transfer, vault
+from hilvan_client.cli import dev, doctor, key, memory, notes, query, transfer, vault
 from hilvan_client.cli.output import report
 from hilvan_client.cli.settings import Settings
 from hilvan_client.service_config import Service
@@ -109,6 +109,7 @@ app.command("forget")(memory.forget)
 app.command("import")(transfer.import_file)
 app.command("export")(transfer.export)
 app.add_typer(vault.app, name="vault")
+app.add_typer(notes.app, name="notes")
 app.command("doctor")(doctor.doctor)
 app.add_typer(key.app, name="key")
 
