@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import grpc
 import uvloop
+from threadpoolctl import threadpool_limits
 
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
 from hilvan_kit.auth import AuthMisconfigured, build_authenticator
@@ -129,6 +130,8 @@ async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses,
 
 async def serve() -> None:
     """Run the service until it is told to stop."""
+    # With a thread a core, numpy's products take 45 ms of processor time a call instead of 30.
+    threadpool_limits(1)
     settings = read_settings(RetrievalSettings)
     configure_logging(settings.log_level, "retrieval")
     auth = read_settings(CredentialSettings).to_auth()

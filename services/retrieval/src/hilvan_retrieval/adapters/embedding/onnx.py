@@ -1,8 +1,4 @@
-"""An embedding model in ONNX that runs in this process.
-
-Set ``OMP_NUM_THREADS=1`` and ``OPENBLAS_NUM_THREADS=1`` in the environment of the service: numpy's
-own threads only get in the way.
-"""
+"""An embedding model in ONNX that runs in this process."""
 
 import asyncio
 import os
@@ -24,12 +20,16 @@ from hilvan_retrieval.model import EmbeddingModel, Matrix, Vector
 
 _T = TypeVar("_T")
 
+QUESTION_THREADS = 2
+"""Questions that are embedded at once. In turn, the second of two calls waits for the first: 22 ms
+instead of 13 at two calls in flight."""
+
 
 class OnnxEmbedder:
     """Implements `hilvan_retrieval.ports.Embedder` with ``model.onnx`` and ``tokenizer.json``.
 
-    Questions and stored texts have a thread each (onnxruntime and the tokenizer release the GIL),
-    so a question never waits for an import. Stored texts go to their thread one run at a time:
+    Questions and stored texts have threads of their own (onnxruntime and the tokenizer release the
+    GIL), so a question never waits for an import, and two questions run at once. Stored texts go to their thread one run at a time:
     concurrent imports share it and a cancelled one stops after its run.
     """
 
@@ -41,7 +41,7 @@ class OnnxEmbedder:
         """
         self._description = description
         self._network: Network | None = Network(directory, description, threads)
-        self._questions = ThreadPoolExecutor(1, "embed-question")
+        self._questions = ThreadPoolExecutor(QUESTION_THREADS, "embed-question")
         self._passages = ThreadPoolExecutor(1, "embed-passages", initializer=_give_way)
 
     @property
