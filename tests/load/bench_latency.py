@@ -169,8 +169,8 @@ async def measure(services: Running, total: int, seconds: float, model: Path) ->
         loads["alone"] = await closed_loop(caller, 1, int(seconds * 10))
         both = await closed_loop(caller, 2, int(seconds * 20))
         loads["closed, 2 in flight"] = both
-        # Little's law: this rate keeps 2 calls in flight as long as they take what they took.
-        rate = 2000 / statistics.fmean(both.calls) * 0.9
+        # Little's law: at three quarters of what two callers get through, about 2 are in flight.
+        rate = 0.75 * 2000 / statistics.fmean(both.calls)
         loads[f"open, {rate:.0f}/s"] = await open_loop(caller, rate, seconds)
     return loads
 

@@ -21,16 +21,16 @@ from hilvan_retrieval.model import EmbeddingModel, Matrix, Vector
 _T = TypeVar("_T")
 
 QUESTION_THREADS = 2
-"""Questions that are embedded at once. In turn, the second of two calls waits for the first: 22 ms
-instead of 13 at two calls in flight."""
+"""Questions that are embedded at once: in turn, the second of two calls would wait for the first."""
 
 
 class OnnxEmbedder:
     """Implements `hilvan_retrieval.ports.Embedder` with ``model.onnx`` and ``tokenizer.json``.
 
     Questions and stored texts have threads of their own (onnxruntime and the tokenizer release the
-    GIL), so a question never waits for an import, and two questions run at once. Stored texts go to their thread one run at a time:
-    concurrent imports share it and a cancelled one stops after its run.
+    GIL), so a question never waits for an import, and two questions run at once. Stored texts go
+    to their thread one run at a time: concurrent imports share it and a cancelled one stops after
+    its run.
     """
 
     def __init__(self, directory: Path, description: ModelDescription, threads: int = 1) -> None:
