@@ -25,6 +25,10 @@ from hilvan_kit.validation import Faults, refuse, scan
 QUERY_MOST = 8_192
 BUDGET_MOST = 100_000
 CANDIDATES_MOST = 100
+CANDIDATES = 50
+"""Candidates a layer and source of a request that names no limit: twice what the default budgets
+hold, and half of what 100 cost (docs/performance.md)."""
+
 HITS_MOST = 100
 BOOSTS_MOST = 32
 BOOST_MOST = 10
@@ -220,7 +224,7 @@ def _project_faults(project_id: str, faults: Faults, path: str) -> None:
 
 
 def _wanted(query: str, project_id: str, overrides: pb.Overrides) -> Wanted:
-    limit = overrides.candidate_limit if overrides.HasField("candidate_limit") else CANDIDATES_MOST
+    limit = overrides.candidate_limit if overrides.HasField("candidate_limit") else CANDIDATES
     return Wanted(
         query=query,
         project_id=project_id,

@@ -21,7 +21,7 @@ from hilvan_retrieval.model import EmbeddingModel, Matrix, Vector
 _T = TypeVar("_T")
 
 QUESTION_THREADS = 2
-"""Questions that are embedded at once: in turn, the second of two calls would wait for the first."""
+"""Questions that are embedded at once: in turn, the second of two calls waits for the first."""
 
 
 class OnnxEmbedder:
