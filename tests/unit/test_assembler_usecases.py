@@ -26,7 +26,7 @@ from hilvan_assembler.model import (
     Source,
     Tier,
 )
-from hilvan_assembler.usecases.assembling import PENDING_ACCESSES, Assembled, Assembler, Wanted
+from hilvan_assembler.usecases.assembling import Assembled, Assembler, Wanted
 from hilvan_kit.deadlines import Deadline
 
 LATE, GONE = PartStatus.TIMEOUT, PartStatus.UNAVAILABLE
@@ -235,16 +235,6 @@ async def test_a_failed_report_never_shows(turn: Turn) -> None:
     await turn.assembler.close()
     assert found.degraded == ()
     assert turn.retrieval.recorded == []
-
-
-async def test_reports_under_way_are_bounded(turn: Turn) -> None:
-    """While retrieval does not take them, further ones are dropped."""
-    turn.retrieval.recording.open.clear()
-    for _ in range(PENDING_ACCESSES + 5):
-        await turn.assemble()
-    turn.retrieval.recording.open.set()
-    await turn.assembler.close()
-    assert len(turn.retrieval.recorded) == PENDING_ACCESSES
 
 
 async def test_a_failure_ends_the_other_call(turn: Turn) -> None:

@@ -1,18 +1,15 @@
 """Asks retrieval and curation at the same time and assembles what came in time."""
 
-import asyncio
 import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import structlog
-
 from hilvan_assembler.core import explain, pipeline
 from hilvan_assembler.core.prune import EXPLICIT_FROM, order
 from hilvan_assembler.core.ranking import Ranking, rank, relevance_of
 from hilvan_assembler.core.recall import Bundle, bundle
-from hilvan_assembler.errors import AssemblerError, ServiceError, SourcesFailed
+from hilvan_assembler.errors import ServiceError, SourcesFailed
 from hilvan_assembler.model import (
     Assembly,
     Caller,
@@ -32,15 +29,11 @@ from hilvan_assembler.model import (
     Tier,
 )
 from hilvan_assembler.ports import ConflictJudge, Curation, Retrieval, Tokenizer
+from hilvan_assembler.usecases.counting import AccessReports
 from hilvan_assembler.usecases.together import early, lost, together
 from hilvan_kit.deadlines import Deadline
 
 T = TypeVar("T")
-
-PENDING_ACCESSES = 256
-"""Reports of accesses under way at most; more are dropped, for they only count."""
-
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +85,7 @@ class Assembler:
         self._retrieval = retrieval
         self._curation = curation
         self._judge = judge
-        self._reports: set[asyncio.Task[None]] = set()
+        self._reports = AccessReports(retrieval)
 
     async def assemble(
         self,
@@ -127,7 +120,7 @@ class Assembler:
         timings["assemble"] = time.perf_counter() - started
         if not preview:
             entries = [item.id for item in assembly.items if item.score is not None]
-            self._count(caller, entries)
+            self._reports.add(caller, entries)
         degraded = (*answer.degraded, *curated[1])
         return Assembled(assembly, degraded, timings, query_empty)
 
@@ -157,7 +150,9 @@ class Assembler:
         told = explain.recall_decisions(ranking, packed) if explained else ()
         timings["assemble"] = time.perf_counter() - started
         if not preview:
-            self._count(caller, [ranking.candidates[index].id for index, _ in packed.passages])
+            self._reports.add(
+                caller, [ranking.candidates[index].id for index, _ in packed.passages]
+            )
         return Recalled(packed, ranking, told, answer.degraded, timings)
 
     async def search(
@@ -182,8 +177,8 @@ class Assembler:
         return Searched(hits[:limit], answer.degraded, timings)
 
     async def close(self) -> None:
-        """Let reports that are on their way arrive."""
-        await asyncio.gather(*self._reports, return_exceptions=True)
+        """Report the accesses that were gathered."""
+        await self._reports.close()
 
     async def _retrieve(
         self,
@@ -232,19 +227,6 @@ class Assembler:
             return await _timed(asked, "curation", timings), ()
         except ServiceError as error:
             return CurationAnswer(Curated()), (lost(error),)
-
-    def _count(self, caller: Caller, ids: Sequence[str]) -> None:
-        """Report which entries were loaded, without delaying the answer."""
-        if ids and len(self._reports) < PENDING_ACCESSES:
-            task = asyncio.create_task(self._record(caller, ids))
-            self._reports.add(task)
-            task.add_done_callback(self._reports.discard)
-
-    async def _record(self, caller: Caller, ids: Sequence[str]) -> None:
-        try:
-            await self._retrieval.record_accesses(caller, ids)
-        except AssemblerError as error:
-            _log.warning("accesses not recorded", error=repr(error))
 
 
 def _request(
