@@ -20,7 +20,7 @@ TEAM = ROOT / "examples" / "team"
 HILVAN = Path(sys.executable).parent / "hilvan"
 USER = "ana"
 PROJECT = "prj-despacho"
-MESSAGE = "Which database does Despacho use, who is on call, and how do I deploy?"
+MESSAGE = "¿Qué base de datos usa Despacho y quién está de guardia? Respuestas cortas, sin rodeos."
 ASSEMBLE = ["assemble", MESSAGE, "--project", PROJECT, "--budget", "notes=400"]
 MUTED = "smalltalk"
 

@@ -32,7 +32,7 @@ def request(query: str, **budgets: int) -> pb.AssembleRequest:
     return pb.AssembleRequest(
         query=query,
         scope=curation_pb.Scope(project_id=PROJECT),
-        overrides=pb.Overrides(budgets=pb.TierBudgets(**budgets)),
+        overrides=pb.Overrides(budgets=pb.TierBudgets(**budgets), candidate_limit=100),
         view=pb.VIEW_FULL,
     )
 
