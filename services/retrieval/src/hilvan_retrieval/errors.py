@@ -8,6 +8,7 @@ RetrievalError
 ├── SourceError             one source could not answer
 │   ├── SourceTimeout       not inside its share of the deadline
 │   └── SourceUnavailable   refused, reset, not started
+├── ReindexRefused          the step of a reindex does not fit the state of the indexes
 ├── AllSourcesFailed        no source that was asked could answer
 └── EngineMisconfigured     wrong metric, dimension or schema; raised at start, names the fix
 """
@@ -92,6 +93,10 @@ class SourceTimeout(SourceError):
 
 class SourceUnavailable(SourceError):
     """The source refused, reset or is not started."""
+
+
+class ReindexRefused(RetrievalError):
+    """The step of a reindex does not fit the state of the indexes; the message says why."""
 
 
 class AllSourcesFailed(RetrievalError):

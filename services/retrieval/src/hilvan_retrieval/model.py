@@ -23,6 +23,10 @@ Uid = NewType("Uid", str)
 
 _UID_NAMESPACE = uuid.UUID("6f0a6a1e-6f0e-5b9e-9f0c-8a7d1c3b2e55")
 
+BUCKETS = tuple(f"{number:02x}" for number in range(256))
+"""The record in 256 parts of about equal size, by the first two digits of the uid: what a job over
+everything takes at a time."""
+
 FOREVER_MS = 2**53 - 1
 """The end of an open validity interval in milliseconds since 1970: exact in a JSON number."""
 
@@ -86,7 +90,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record of the store. ``None`` in a signal means that nobody stated it."""
+    """A record of the store. ``None`` in a signal means that nobody stated it.
+
+    ``decay_time`` is when consolidation last lowered the confidence.
+    """
 
     id: str
     layer: Layer
@@ -110,6 +117,7 @@ class Entry:
     steps: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     origin: Origin = field(default_factory=Origin)
+    decay_time: datetime | None = None
     version: int = 0
 
     @property
@@ -159,6 +167,33 @@ class IndexDocument:
     live_until_ms: int
     text: str
     vector: Vector | None = None
+
+    @property
+    def bucket(self) -> str:
+        """The part of the record that the entry is in, one of `BUCKETS`."""
+        return self.uid[:2]
+
+    @property
+    def revision(self) -> int:
+        """A digest of all that is kept but the vector, −2⁶³ to 2⁶³−1.
+
+        Two documents of one uid with equal revisions are the same. The vector is made of the
+        text, by the one model of the index.
+        """
+        parts = (
+            self.tenant,
+            self.layer.value,
+            self.owner,
+            self.category,
+            str(self.live_from_ms),
+            str(self.live_until_ms),
+            self.text,
+            *self.tags,
+        )
+        # Lengths, so that no text can pass for two of its neighbours.
+        kept = "".join(f"{len(part)}:{part}" for part in parts).encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(kept, digest_size=8).digest()
+        return int.from_bytes(digest, "big", signed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,14 +315,15 @@ class Answer:
 class Change:
     """What a write does to the record: entries to put, ids to remove, and the answer.
 
-    ``vectors`` are embeddings of put entries that are known already, by id. ``quiet`` puts touch
-    nothing that an index keeps, so they need no outbox rows (counters only).
+    ``vectors`` are embeddings of put entries that are known already, by id, made by ``model``.
+    ``quiet`` puts touch nothing that an index keeps, so they need no outbox rows (counters only).
     """
 
     answer: Answer
     puts: tuple[Entry, ...] = ()
     deletes: tuple[str, ...] = ()
     vectors: Mapping[str, Vector] = field(default_factory=dict)
+    model: str = ""
     quiet: bool = False
 
 
@@ -297,6 +333,51 @@ class RequestKey:
 
     request_id: str
     digest: str
+
+
+class GenerationState(StrEnum):
+    """What an index of a source is for."""
+
+    BUILDING = "building"
+    LIVE = "live"
+    RETIRED = "retired"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One index of a source. Every generation is fed, so that a switch in either way is whole.
+
+    ``engine`` names the kind of its engine. ``recipe`` is what decides its contents besides the
+    record: the embedding model's id, or the version of the text analysis. ``filled`` counts the
+    `BUCKETS` of the record that were put into its outbox since it was made.
+    """
+
+    source: Source
+    number: int
+    engine: str
+    recipe: str
+    state: GenerationState
+    filled: int = 0
+
+    @property
+    def feed(self) -> str:
+        """The name of its part of the outbox, such as ``vector.2``."""
+        return f"{self.source.value}.{self.number}"
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether all of the record went into its outbox."""
+        return self.filled >= len(BUCKETS)
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedRow:
+    """An entry that an index was given up on until it is written again or repaired."""
+
+    tenant: str
+    entry_id: str
+    attempts: int
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,10 +393,14 @@ class OutboxRow:
 
 @dataclass(frozen=True, slots=True)
 class OutboxCounts:
-    """Rows of all tenants that wait for an index, and those that were given up until mended."""
+    """Rows of all tenants that wait for an index, and those that were given up until mended.
+
+    ``oldest_us`` is when the oldest of the waiting was written, in microseconds since 1970.
+    """
 
     pending: int
     parked: int
+    oldest_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

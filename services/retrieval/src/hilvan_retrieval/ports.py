@@ -1,6 +1,7 @@
 """What retrieval asks of the outside. Each sentence here is a test of the contract suite."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -11,6 +12,8 @@ from hilvan_retrieval.model import (
     Entry,
     EntryMute,
     EntryQuery,
+    Generation,
+    GenerationState,
     Hit,
     IndexDocument,
     IndexState,
@@ -20,6 +23,7 @@ from hilvan_retrieval.model import (
     OutboxCounts,
     OutboxRow,
     Owner,
+    ParkedRow,
     RequestKey,
     Source,
     SpacePolicy,
@@ -44,6 +48,9 @@ class _Index(Protocol):
 
     async def delete(self, uids: Sequence[Uid]) -> None:
         """Remove documents; unknown uids are ignored. As visible and durable as `upsert`."""
+
+    async def revisions(self, bucket: str) -> dict[Uid, int]:
+        """Every document of one of `BUCKETS`, of all tenants: its revision by uid."""
 
     async def state(self) -> IndexState:
         """Count the documents and name the engine."""
@@ -162,9 +169,12 @@ class EntryStore(Protocol):
         """The entries of these ids; unknown ids and other tenants' are left out."""
 
     async def hydrate(
-        self, tenant: str, uids: Sequence[Uid], *, vectors: bool
+        self, tenant: str, uids: Sequence[Uid], *, model: str | None
     ) -> dict[Uid, Stored]:
-        """The entries behind an index's hits; unknown uids and other tenants' are left out."""
+        """The entries behind an index's hits; unknown uids and other tenants' are left out.
+
+        With their vectors of a model, where there are such; of no model: without any.
+        """
 
     async def page(self, query: EntryQuery) -> list[Entry]:
         """The entries that match, by falling update time, then id, at most ``limit``.
@@ -172,8 +182,10 @@ class EntryStore(Protocol):
         ``after`` is the (update time in µs, id) of the last entry of the page before.
         """
 
-    async def recent_vectors(self, tenant: str, owner: Owner, layer: Layer) -> dict[str, Vector]:
-        """By id, the vectors of the owner's entries that the vector index has not seen yet."""
+    async def recent_vectors(
+        self, tenant: str, owner: Owner, layer: Layer, feed: str, model: str
+    ) -> dict[str, Vector]:
+        """By id, the model's vectors of the owner's entries that the feed's index lacks yet."""
 
     async def count(self, tenant: str) -> int:
         """How many entries the tenant has."""
@@ -202,30 +214,87 @@ class PolicyStore(Protocol):
 
 
 class Outbox(Protocol):
-    """What each index does not have yet. Rows outlive crashes; one entry has one row a source."""
+    """What each index does not have yet. Rows outlive crashes; one entry has one row a feed.
 
-    async def due(self, source: Source, limit: int) -> list[OutboxRow]:
+    A feed belongs to a `Generation`; every write of an entry reaches every feed that there is.
+    """
+
+    def hold(self, feed: str) -> AbstractAsyncContextManager[bool]:
+        """Keep every other worker, of any replica, from the feed; False when another has it.
+
+        Nothing outlives the holder. Raises SourceUnavailable on leaving when the hold was lost
+        meanwhile: another worker may then have applied later states of the same entries.
+        """
+
+    async def due(self, feed: str, limit: int) -> list[OutboxRow]:
         """Rows neither parked nor waiting for a retry, by rising seq, at most ``limit``."""
 
-    async def load(self, rows: Sequence[OutboxRow]) -> dict[Uid, Stored]:
-        """The rows' entries as they are now, with vectors; deleted ones are left out."""
+    async def load(self, rows: Sequence[OutboxRow], model: str | None) -> dict[Uid, Stored]:
+        """The rows' entries as they are now, with the model's vectors; deleted ones are left out.
 
-    async def save_vectors(self, made: Mapping[Uid, Stored]) -> None:
+        Of no model: without vectors.
+        """
+
+    async def save_vectors(self, model: str, made: Mapping[Uid, Stored]) -> None:
         """Keep vectors with the entries that they were made of.
 
         Those whose entry was deleted or has another text meanwhile are left out.
         """
 
-    async def settle(self, source: Source, rows: Sequence[OutboxRow]) -> None:
+    async def settle(self, feed: str, rows: Sequence[OutboxRow]) -> None:
         """Remove rows whose entry was not written again since they were read."""
 
     async def postpone(
-        self, source: Source, row: OutboxRow, error: str, retry_seconds: float | None
+        self, feed: str, row: OutboxRow, error: str, retry_seconds: float | None
     ) -> None:
         """Count a failed attempt; try again after some seconds, or park the row for good."""
 
-    async def unsettled(self, uids: Sequence[Uid]) -> bool:
-        """Whether any index is still behind on any of these entries (parked rows count)."""
+    async def announce(self, feed: str, uids: Sequence[Uid]) -> None:
+        """Say that the index may be wrong about these, entries or not; parked rows run again."""
 
-    async def counts(self, source: Source) -> OutboxCounts:
+    async def unsettled(self, uids: Sequence[Uid], feeds: Sequence[str]) -> bool:
+        """Whether any of the feeds is still behind on any of these (parked rows count)."""
+
+    async def behind(self, feed: str, bucket: str) -> set[Uid]:
+        """The entries of a bucket that the feed is behind on."""
+
+    async def counts(self, feed: str) -> OutboxCounts:
         """How many rows wait and how many are parked."""
+
+    async def parked(self, feed: str, limit: int) -> list[ParkedRow]:
+        """Rows that were given up, by rising seq, at most ``limit``."""
+
+
+class Generations(Protocol):
+    """Which indexes there are. A source has at most one live and one building generation."""
+
+    async def all(self) -> list[Generation]:
+        """Every generation, by source and number."""
+
+    async def begin(
+        self, source: Source, engine: str, recipe: str, state: GenerationState
+    ) -> Generation:
+        """Make the next generation of the source, with nothing filled.
+
+        Every write that commits from now on reaches its feed. A live one retires the one before.
+        One that is being built already is given back when it is of the same kind; else
+        ReindexRefused.
+        """
+
+    async def fill(self, generation: Generation) -> Generation:
+        """Put the next bucket of the record into its outbox; the generation as it is then."""
+
+    async def refill(self, generation: Generation) -> Generation:
+        """Begin to fill it again, because its index lost what it had."""
+
+    async def switch(self, generation: Generation) -> None:
+        """Make it the live one; what was live is retired."""
+
+    async def drop(self, generation: Generation) -> None:
+        """Forget it, its outbox, and the vectors of a model that no generation uses.
+
+        Raises ReindexRefused for the live one.
+        """
+
+    async def bucket(self, bucket: str) -> dict[Uid, tuple[str, Entry]]:
+        """The record's part of a bucket: tenant and entry by uid."""

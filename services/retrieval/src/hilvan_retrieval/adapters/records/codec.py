@@ -77,6 +77,7 @@ def entry_row(entry: Entry) -> dict[str, Any]:
         "superseded_by": entry.superseded_by,
         "supersede_us": micros(entry.supersede_time),
         "details": orjson.dumps(details).decode(),
+        "decay_us": micros(entry.decay_time),
         "version": entry.version,
     }
 
@@ -100,7 +101,7 @@ def _read_entry(row: tuple[Any, ...]) -> Entry:
     (
         entry_id, layer, owner, category, title, text, importance, confidence, access_count,
         reinforcement_count, create_us, update_us, last_access_us, valid_from_us, valid_until_us,
-        superseded_by, supersede_us, details_text, version,
+        superseded_by, supersede_us, details_text, decay_us, version,
     ) = row  # fmt: skip
     topics, outcome, steps, tags, origin = orjson.loads(details_text)
     return Entry(
@@ -126,6 +127,7 @@ def _read_entry(row: tuple[Any, ...]) -> Entry:
         steps=tuple(steps),
         tags=tuple(tags),
         origin=Origin(*origin),
+        decay_time=moment(decay_us),
         version=version,
     )
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Select, event, insert, select
+from sqlalchemy import Select, event, func, insert, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -44,6 +44,7 @@ class Database:
         self._is_closed = False
         self._writes: set[asyncio.Task[Any]] = set()
         self._texts: dict[tuple[Select[Any], int], str] = {}
+        self._held: set[str] = set()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -99,6 +100,35 @@ class Database:
             # Nobody is left to hear of its failure.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
             raise
+
+    @asynccontextmanager
+    async def exclusive(self, name: str) -> AsyncIterator[bool]:
+        """Hold a name that nobody else holds, or yield False; a process that dies lets go.
+
+        Raises SourceUnavailable when the database can't be asked, and on leaving when the hold
+        was lost meanwhile.
+        """
+        if name in self._held:
+            yield False
+            return
+        self._held.add(name)
+        try:
+            if self._reading.dialect.name == "postgresql":
+                async with self._advisory_lock(name) as is_mine:
+                    yield is_mine
+            else:  # SQLite: one process has the file
+                yield True
+        finally:
+            self._held.discard(name)
+
+    @asynccontextmanager
+    async def _advisory_lock(self, name: str) -> AsyncIterator[bool]:
+        key = func.hashtextextended(name, 0)
+        async with self.read() as connection:
+            is_mine = bool(await connection.scalar(select(func.pg_try_advisory_lock(key))))
+            yield is_mine
+            if is_mine and not await connection.scalar(select(func.pg_advisory_unlock(key))):
+                raise SourceUnavailable(f"the hold of {name} was lost")
 
     def _require_open(self) -> None:
         if self._is_closed:

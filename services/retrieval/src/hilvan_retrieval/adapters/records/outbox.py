@@ -2,16 +2,17 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hilvan_retrieval.adapters.records.codec import text_hash, vector_blob
 from hilvan_retrieval.adapters.records.database import Database
-from hilvan_retrieval.adapters.records.loading import WITH_VECTORS, WITHOUT_VECTORS, read_stored
-from hilvan_retrieval.adapters.records.store import now_micros
-from hilvan_retrieval.adapters.records.tables import outbox, vectors
-from hilvan_retrieval.model import OutboxCounts, OutboxRow, Source, Stored, Uid
+from hilvan_retrieval.adapters.records.loading import WITHOUT_VECTORS, by_uid, read_stored
+from hilvan_retrieval.adapters.records.store import now_micros, put_vectors
+from hilvan_retrieval.adapters.records.tables import entries, outbox
+from hilvan_retrieval.model import OutboxCounts, OutboxRow, ParkedRow, Stored, Uid
 
 
 class SqlOutbox:
@@ -22,7 +23,11 @@ class SqlOutbox:
         self._database = database
         self._clock = clock
 
-    async def due(self, source: Source, limit: int) -> list[OutboxRow]:
+    def hold(self, feed: str) -> AbstractAsyncContextManager[bool]:
+        """Keep every other worker from the feed."""
+        return self._database.exclusive(f"outbox {feed}")
+
+    async def due(self, feed: str, limit: int) -> list[OutboxRow]:
         """Rows to apply now, oldest first."""
         columns = (
             outbox.c.seq,
@@ -34,7 +39,7 @@ class SqlOutbox:
         statement = (
             select(*columns)
             .where(
-                outbox.c.source == source.value,
+                outbox.c.feed == feed,
                 outbox.c.parked.is_(False),
                 outbox.c.due_us <= now_micros(self._clock),
             )
@@ -44,11 +49,12 @@ class SqlOutbox:
         async with self._database.read() as connection:
             return [OutboxRow(*row) for row in await connection.execute(statement)]
 
-    async def load(self, rows: Sequence[OutboxRow]) -> dict[Uid, Stored]:
+    async def load(self, rows: Sequence[OutboxRow], model: str | None) -> dict[Uid, Stored]:
         """The rows' entries as they are now."""
-        return read_stored(await self._database.read_keys(WITH_VECTORS, [row.uid for row in rows]))
+        uids = [row.uid for row in rows]
+        return read_stored(await self._database.read_keys(by_uid(model), uids))
 
-    async def save_vectors(self, made: Mapping[Uid, Stored]) -> None:
+    async def save_vectors(self, model: str, made: Mapping[Uid, Stored]) -> None:
         """Keep embeddings that were made on the way, of texts that are still the same."""
 
         async def work(connection: AsyncConnection) -> None:
@@ -57,6 +63,7 @@ class SqlOutbox:
             rows = [
                 {
                     "uid": uid,
+                    "model": model,
                     "text_hash": text_hash(stored.entry),
                     "vector": vector_blob(stored.vector),
                 }
@@ -65,29 +72,26 @@ class SqlOutbox:
                 and uid in current
                 and text_hash(current[uid].entry) == text_hash(stored.entry)
             ]
-            if rows:
-                uids = [row["uid"] for row in rows]
-                await connection.execute(delete(vectors).where(vectors.c.uid.in_(uids)))
-                await connection.execute(insert(vectors), rows)
+            await put_vectors(connection, model, rows)
 
         await self._database.write(work)
 
-    async def settle(self, source: Source, rows: Sequence[OutboxRow]) -> None:  # noqa: ARG002 - see below
+    async def settle(self, feed: str, rows: Sequence[OutboxRow]) -> None:  # noqa: ARG002 - see below
         """Remove rows that were not written again."""
         if rows:
             # A newer write of the entry has a newer seq, so its row is not among these. A seq is
-            # of one source; naming that as well would make the planner walk all of its rows.
+            # of one feed; naming that as well would make the planner walk all of its rows.
             statement = delete(outbox).where(outbox.c.seq.in_([row.seq for row in rows]))
             await self._database.write(lambda connection: connection.execute(statement))
 
     async def postpone(
-        self, source: Source, row: OutboxRow, error: str, retry_seconds: float | None
+        self, feed: str, row: OutboxRow, error: str, retry_seconds: float | None
     ) -> None:
         """Count a failed attempt."""
         due = now_micros(self._clock) + int((retry_seconds or 0) * 1_000_000)
         statement = (
             update(outbox)
-            .where(outbox.c.source == source.value, outbox.c.seq == row.seq)
+            .where(outbox.c.feed == feed, outbox.c.seq == row.seq)
             .values(
                 attempts=outbox.c.attempts + 1,
                 due_us=due,
@@ -97,18 +101,77 @@ class SqlOutbox:
         )
         await self._database.write(lambda connection: connection.execute(statement))
 
-    async def unsettled(self, uids: Sequence[Uid]) -> bool:
-        """Whether any index is still behind."""
+    async def announce(self, feed: str, uids: Sequence[Uid]) -> None:
+        """Leave fresh rows."""
+        if not uids:
+            return
+        now_us = now_micros(self._clock)
+
+        async def work(connection: AsyncConnection) -> None:
+            named = select(entries.c.uid, entries.c.tenant, entries.c.id)
+            found = await connection.execute(named.where(entries.c.uid.in_(uids)))
+            keys = {row.uid: (row.tenant, row.id) for row in found}
+            stale = outbox.c.uid.in_(uids), outbox.c.feed == feed
+            await connection.execute(delete(outbox).where(*stale))
+            rows = []
+            for uid in dict.fromkeys(uids):
+                # What only an index knows has no name any more; its uid is enough to remove it.
+                tenant, entry_id = keys.get(uid, ("", ""))
+                rows.append(
+                    {
+                        "feed": feed,
+                        "uid": uid,
+                        "tenant": tenant,
+                        "entry_id": entry_id,
+                        "create_us": now_us,
+                    }
+                )
+            await connection.execute(insert(outbox), rows)
+
+        await self._database.write(work)
+
+    async def unsettled(self, uids: Sequence[Uid], feeds: Sequence[str]) -> bool:
+        """Whether any of the feeds is still behind."""
         if not uids:
             return False
-        statement = select(outbox.c.seq).where(outbox.c.uid.in_(list(uids))).limit(1)
+        rows = outbox.c.uid.in_(list(uids)), outbox.c.feed.in_(list(feeds))
+        statement = select(outbox.c.seq).where(*rows).limit(1)
         async with self._database.read() as connection:
             return await connection.scalar(statement) is not None
 
-    async def counts(self, source: Source) -> OutboxCounts:
-        """How many rows wait and how many are parked."""
-        parked = func.count().filter(outbox.c.parked.is_(True))
-        statement = select(func.count(), parked).where(outbox.c.source == source.value)
+    async def behind(self, feed: str, bucket: str) -> set[Uid]:
+        """The entries of a bucket that the feed is behind on."""
+        statement = select(outbox.c.uid).where(
+            outbox.c.uid >= bucket, outbox.c.uid < bucket_end(bucket), outbox.c.feed == feed
+        )
         async with self._database.read() as connection:
-            total, stuck = (await connection.execute(statement)).one()
-        return OutboxCounts(pending=total - stuck, parked=stuck)
+            return {Uid(uid) for uid in await connection.scalars(statement)}
+
+    async def counts(self, feed: str) -> OutboxCounts:
+        """How many rows wait and how many are parked."""
+        is_parked = outbox.c.parked.is_(True)
+        statement = select(
+            func.count(),
+            func.count().filter(is_parked),
+            func.min(outbox.c.create_us).filter(~is_parked),
+        ).where(outbox.c.feed == feed)
+        async with self._database.read() as connection:
+            total, stuck, oldest = (await connection.execute(statement)).one()
+        return OutboxCounts(pending=total - stuck, parked=stuck, oldest_us=oldest)
+
+    async def parked(self, feed: str, limit: int) -> list[ParkedRow]:
+        """Rows that were given up, oldest first."""
+        columns = (outbox.c.tenant, outbox.c.entry_id, outbox.c.attempts, outbox.c.error)
+        statement = (
+            select(*columns)
+            .where(outbox.c.feed == feed, outbox.c.parked.is_(True))
+            .order_by(outbox.c.seq)
+            .limit(limit)
+        )
+        async with self._database.read() as connection:
+            return [ParkedRow(*row) for row in await connection.execute(statement)]
+
+
+def bucket_end(bucket: str) -> str:
+    """What sorts behind every uid of a bucket: ``ff`` is followed by ``g``."""
+    return "g" if bucket == "ff" else f"{int(bucket, 16) + 1:02x}"

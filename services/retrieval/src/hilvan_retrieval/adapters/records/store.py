@@ -10,8 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hilvan_retrieval.adapters.records import codec
 from hilvan_retrieval.adapters.records.database import Database
-from hilvan_retrieval.adapters.records.loading import WITH_VECTORS, WITHOUT_VECTORS, read_stored
-from hilvan_retrieval.adapters.records.tables import entries, outbox, requests, vectors
+from hilvan_retrieval.adapters.records.loading import WITHOUT_VECTORS, by_uid, read_stored
+from hilvan_retrieval.adapters.records.tables import (
+    entries,
+    generations,
+    outbox,
+    requests,
+    vectors,
+)
 from hilvan_retrieval.errors import RequestIdReused
 from hilvan_retrieval.model import (
     Answer,
@@ -21,7 +27,6 @@ from hilvan_retrieval.model import (
     Layer,
     Owner,
     RequestKey,
-    Source,
     Stored,
     Uid,
     Vector,
@@ -59,10 +64,10 @@ class SqlEntryStore:
             old = current | await _load(connection, tenant, unread)
             puts = [replace(each, version=_version(old, each.id) + 1) for each in change.puts]
             await _delete(connection, tenant, change.deletes)
-            await _put(connection, tenant, puts, change.vectors)
+            await _put(connection, tenant, puts, change)
             if not change.quiet:
                 touched = [*(entry.id for entry in puts), *change.deletes]
-                await _announce(connection, tenant, touched)
+                await _announce(connection, tenant, touched, now_micros(self._clock))
             answer = _with_versions(change.answer, puts)
             if request is not None:
                 await self._keep_answer(connection, tenant, request, answer)
@@ -107,11 +112,10 @@ class SqlEntryStore:
         return {each.entry.id: each.entry for each in stored.values()}
 
     async def hydrate(
-        self, tenant: str, uids: Sequence[Uid], *, vectors: bool
+        self, tenant: str, uids: Sequence[Uid], *, model: str | None
     ) -> dict[Uid, Stored]:
         """The entries behind an index's hits."""
-        statement = WITH_VECTORS if vectors else WITHOUT_VECTORS
-        return read_stored(await self._database.read_keys(statement, uids), tenant)
+        return read_stored(await self._database.read_keys(by_uid(model), uids), tenant)
 
     async def page(self, query: EntryQuery) -> list[Entry]:
         """A page by falling update time."""
@@ -138,13 +142,13 @@ class SqlEntryStore:
         async with self._database.read() as connection:
             return [codec.row_entry(tuple(row)) for row in await connection.execute(statement)]
 
-    async def recent_vectors(self, tenant: str, owner: Owner, layer: Layer) -> dict[str, Vector]:
-        """Vectors that the index has not seen yet."""
+    async def recent_vectors(
+        self, tenant: str, owner: Owner, layer: Layer, feed: str, model: str
+    ) -> dict[str, Vector]:
+        """Vectors that the feed's index has not seen yet."""
         # From the outbox, which is nearly empty, to the entries, of which there may be many: the
         # uid implies the tenant, and a condition on it would offer the planner the long way.
-        unseen = select(outbox.c.uid).where(
-            outbox.c.source == Source.VECTOR.value, outbox.c.tenant == tenant
-        )
+        unseen = select(outbox.c.uid).where(outbox.c.feed == feed, outbox.c.tenant == tenant)
         statement = (
             select(entries.c.id, vectors.c.vector)
             .join(vectors, vectors.c.uid == entries.c.uid)
@@ -152,6 +156,7 @@ class SqlEntryStore:
                 entries.c.uid.in_(unseen),
                 entries.c.owner == owner.key,
                 entries.c.layer == layer.value,
+                vectors.c.model == model,
             )
         )
         async with self._database.read() as connection:
@@ -254,7 +259,7 @@ async def _delete(connection: AsyncConnection, tenant: str, ids: Sequence[str]) 
 
 
 async def _put(
-    connection: AsyncConnection, tenant: str, puts: Sequence[Entry], known: Mapping[str, Vector]
+    connection: AsyncConnection, tenant: str, puts: Sequence[Entry], change: Change
 ) -> None:
     if not puts:
         return
@@ -265,36 +270,54 @@ async def _put(
     kept = await connection.execute(
         select(vectors.c.uid, vectors.c.text_hash).where(vectors.c.uid.in_(uids))
     )
-    stale = [row.uid for row in kept if row.text_hash != hashes[row.uid]]
+    stale = {row.uid for row in kept if row.text_hash != hashes[row.uid]}
     given = [
         {
             "uid": row["uid"],
+            "model": change.model,
             "text_hash": hashes[row["uid"]],
-            "vector": codec.vector_blob(known[entry.id]),
+            "vector": codec.vector_blob(change.vectors[entry.id]),
         }
         for row, entry in zip(rows, puts, strict=True)
-        if entry.id in known
+        if entry.id in change.vectors
     ]
     await connection.execute(delete(entries).where(entries.c.uid.in_(uids)))
     await connection.execute(insert(entries), rows)
-    dropped = stale + [row["uid"] for row in given]
-    if dropped:
-        await connection.execute(delete(vectors).where(vectors.c.uid.in_(dropped)))
-    if given:
-        await connection.execute(insert(vectors), given)
+    if stale:
+        await connection.execute(delete(vectors).where(vectors.c.uid.in_(sorted(stale))))
+    await put_vectors(connection, change.model, given)
 
 
-async def _announce(connection: AsyncConnection, tenant: str, ids: Sequence[str]) -> None:
-    """Leave outbox rows; a row that is there already moves to the end, as if new."""
+async def put_vectors(
+    connection: AsyncConnection, model: str, rows: Sequence[Mapping[str, object]]
+) -> None:
+    """Keep a model's vectors, replacing those that it made before."""
+    if rows:
+        uids = [row["uid"] for row in rows]
+        old = vectors.c.uid.in_(uids), vectors.c.model == model
+        await connection.execute(delete(vectors).where(*old))
+        await connection.execute(insert(vectors), rows)
+
+
+async def _announce(
+    connection: AsyncConnection, tenant: str, ids: Sequence[str], now_us: int
+) -> None:
+    """Leave a row for every feed; one that is there already moves to the end, as if new."""
     if not ids:
         return
     uids = {entry_id: entry_uid(tenant, entry_id) for entry_id in ids}
+    feeds = (await connection.execute(select(generations.c.source, generations.c.number))).all()
     await connection.execute(delete(outbox).where(outbox.c.uid.in_(list(uids.values()))))
-    await connection.execute(
-        insert(outbox),
-        [
-            {"source": source.value, "uid": uid, "tenant": tenant, "entry_id": entry_id}
-            for entry_id, uid in uids.items()
-            for source in Source
-        ],
-    )
+    rows = [
+        {
+            "feed": f"{source}.{number}",
+            "uid": uid,
+            "tenant": tenant,
+            "entry_id": entry_id,
+            "create_us": now_us,
+        }
+        for entry_id, uid in uids.items()
+        for source, number in feeds
+    ]
+    if rows:
+        await connection.execute(insert(outbox), rows)
