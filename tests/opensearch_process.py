@@ -1,0 +1,151 @@
+"""A real OpenSearch as a process on loopback, for tests and for developers."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from engine_notes import EngineMissing
+from opensearch_jars import SOURCES, VERSION, jars
+
+__all__ = ["VERSION", "EngineMissing", "LocalNode", "NotStarted", "running_opensearch", "start"]
+
+START_S = 90.0
+STOP_S = 20.0
+TAIL_LINES = 30
+JAVA_LEAST = 17
+
+
+class NotStarted(Exception):
+    """OpenSearch was there and did not become healthy; the message ends with its log's tail."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalNode:
+    """A node that answers: its address, its process and its folder."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    folder: Path
+
+    def stop(self) -> None:
+        """End it: SIGTERM first, SIGKILL when that doesn't help in time."""
+        end(self.process)
+
+
+def java() -> str:
+    """The path of a Java that can run a source file.
+
+    Raises:
+        EngineMissing: There is none, or it is too old, or it is only a runtime.
+    """
+    path = shutil.which("java")
+    if path is None:
+        raise EngineMissing("java is not installed")
+    told = subprocess.run([path, "--list-modules"], capture_output=True, text=True, check=False)
+    modules = dict(line.partition("@")[::2] for line in told.stdout.splitlines())
+    if "jdk.compiler" not in modules:
+        raise EngineMissing("java is only a runtime (JRE); a JDK is needed")
+    if int(modules["jdk.compiler"].split(".")[0].split("-")[0]) < JAVA_LEAST:
+        raise EngineMissing(f"java is older than {JAVA_LEAST}")
+    return path
+
+
+def spawn(folder: Path, port: int, *, leashed: bool) -> subprocess.Popen[bytes]:
+    """Start the process; its output goes to opensearch.log in the folder."""
+    options = ["-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=INFO"]
+    words = ["-cp", f"{jars()}/*", str(SOURCES / "LocalNode.java"), str(folder), str(port)]
+    command = [java(), *options, *words, *(["leashed"] if leashed else [])]
+    with (folder / "opensearch.log").open("wb") as log:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE if leashed else subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=not leashed,
+        )
+
+
+def healthy(folder: Path) -> str:
+    """The node's address once it answers and its cluster is formed; empty until then."""
+    ports = folder / "logs" / "http.ports"
+    if not ports.exists():
+        return ""
+    url = f"http://{ports.read_text().split()[0]}"
+    try:
+        answer = httpx.get(f"{url}/_cluster/health", trust_env=False, timeout=5.0)
+    except httpx.HTTPError:
+        return ""
+    return url if answer.is_success and answer.json()["status"] != "red" else ""
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what leashes it."""
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(STOP_S)
+    if process.stdin:
+        process.stdin.close()
+
+
+def start(folder: Path, port: int = 0, *, leashed: bool = True) -> LocalNode:
+    """Start a node in a folder and wait until it is healthy.
+
+    Args:
+        folder: An existing folder for its data and log; a leashed node removes it at its end.
+        port: Of HTTP on 127.0.0.1; 0 takes a free one.
+        leashed: Whether it dies with this process, however this process dies.
+
+    Raises:
+        EngineMissing: Java, Maven or the jars can't be had.
+        NotStarted: It ended, or wasn't healthy within `START_S` seconds.
+    """
+    (folder / "logs" / "http.ports").unlink(missing_ok=True)
+    process = spawn(folder, port, leashed=leashed)
+    until = time.monotonic() + START_S
+    while process.poll() is None and time.monotonic() < until:
+        if url := healthy(folder):
+            return LocalNode(url, process, folder)
+        time.sleep(0.05)
+    end(process)
+    log = (folder / "opensearch.log").read_text(errors="replace").splitlines()
+    raise NotStarted(f"ended with {process.returncode}\n" + "\n".join(log[-TAIL_LINES:]))
+
+
+@contextmanager
+def running_node() -> Iterator[LocalNode]:
+    """Give a node with a folder of its own, in memory where that is possible.
+
+    Raises:
+        EngineMissing: Java, Maven or the jars can't be had.
+        NotStarted: It did not become healthy.
+    """
+    memory = Path("/dev/shm")  # noqa: S108 - the folder made in it is private
+    place = memory if os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as folder:
+        node = start(Path(folder))
+        try:
+            yield node
+        finally:
+            node.stop()
+
+
+@contextmanager
+def running_opensearch() -> Iterator[str]:
+    """Give the address of a node of its own: http://127.0.0.1:PORT.
+
+    Raises:
+        EngineMissing: Java, Maven or the jars can't be had.
+        NotStarted: It did not become healthy.
+    """
+    with running_node() as node:
+        yield node.url
