@@ -193,6 +193,30 @@ async def test_delete_removes_at_once(index: VectorIndex) -> None:
     assert await found(index) == [uid("m2")]
 
 
+async def test_revisions_are_those_of_a_bucket_of_all_tenants(index: VectorIndex) -> None:
+    """Every document of the bucket is there with its last revision, and nothing else is."""
+    stored = [placed(f"m{n}", tenant=f"t{n % 3}", category=f"c{n}") for n in range(600)]
+    await index.upsert(stored)
+    stored[:50] = [replace(one, category="changed") for one in stored[:50]]
+    await index.upsert(stored[:50])
+    await index.delete([one.uid for one in stored[50:100]])
+    kept = stored[:50] + stored[100:]
+    for bucket in {one.bucket for one in stored}:
+        expected = {one.uid: one.revision for one in kept if one.bucket == bucket}
+        assert await index.revisions(bucket) == expected
+    assert min(one.revision for one in kept) < 0 < max(one.revision for one in kept)
+
+
+async def test_a_bucket_may_be_of_any_size(index: VectorIndex) -> None:
+    """An empty bucket has no revisions; one beyond a page of any engine has all of them."""
+    stored = [
+        placed(f"m{n}", uid=Uid(f"ab{n:06x}-0000-5000-8000-000000000000")) for n in range(2_100)
+    ]
+    await index.upsert(stored)
+    assert await index.revisions("ab") == {one.uid: one.revision for one in stored}
+    assert await index.revisions("ac") == {}
+
+
 @pytest.mark.parametrize(
     "vector",
     [
@@ -233,6 +257,8 @@ async def test_ping_and_search_end_with_close(index: VectorIndex) -> None:
         await hits(index)
     with pytest.raises(SourceUnavailable):
         await index.upsert([placed("m1")])
+    with pytest.raises(SourceUnavailable):
+        await index.revisions("00")
 
 
 # What a search promises

@@ -160,7 +160,17 @@ async def test_what_is_not_served_is_refused_in_words(
     """Unknown methods and unserved fields answer UNIMPLEMENTED and name themselves."""
     unserved = qdrant.Filter(should=[qdrant.Condition()])
     calls = {
-        "/qdrant.Points/Scroll": (index._points.Scroll, qdrant.ScrollPoints()),
+        "/qdrant.Points/Facet": (index._points.Facet, qdrant.FacetCounts()),
+        "ScrollPoints.order_by": (
+            index._points.Scroll,
+            qdrant.ScrollPoints(collection_name="hilvan", order_by=qdrant.OrderBy(key="bucket")),
+        ),
+        "WithPayloadSelector.enable": (
+            index._points.Scroll,
+            qdrant.ScrollPoints(
+                collection_name="hilvan", with_payload=qdrant.WithPayloadSelector(enable=True)
+            ),
+        ),
         "Filter.should": (
             index._points.QueryBatch,
             qdrant.QueryBatchPoints(

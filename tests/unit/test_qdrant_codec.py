@@ -61,14 +61,16 @@ def test_every_filter_names_tenant_layer_and_owner() -> None:
 
 
 def test_every_filtered_field_has_an_index() -> None:
-    """No condition asks for a payload field without an index, and every point carries the rest."""
+    """No condition asks for a payload field without an index; only the revision is without one."""
     wanted = conditions(only(muted=[("user:a", "c")], categories=["c"], tags=["t"]))
     asked = {c.field.key for c in (*wanted.must, *wanted.must_not)}
     stored = Codec("c", 1, exact=True).point(
         document("m1", category="c", tags=["t"], vector=np.ones(1, np.float32))
     )
     assert asked == {"scope", "live_from", "live_until", "category", "tags", "topic"}
-    assert asked | {"tenant"} == set(stored.payload) == set(schema.payload_indexes())
+    indexed = set(schema.payload_indexes())
+    assert indexed == asked | {"tenant", "bucket"}
+    assert set(stored.payload) == indexed | {"revision"}
 
 
 def test_rows_come_nearest_first_then_by_uid_and_inside_the_range() -> None:

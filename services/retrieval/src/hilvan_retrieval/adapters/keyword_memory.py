@@ -61,6 +61,12 @@ class MemoryKeywordIndex:
         await self.ping()
         return [self._answer(query) for query in queries]
 
+    async def revisions(self, bucket: str) -> dict[Uid, int]:
+        """See `KeywordIndex`."""
+        await self.ping()
+        kept = (entry.document for entry in self._entries.values())
+        return {document.uid: document.revision for document in kept if document.bucket == bucket}
+
     async def state(self) -> IndexState:
         """See `KeywordIndex`."""
         await self.ping()

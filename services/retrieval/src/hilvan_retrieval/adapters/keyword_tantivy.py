@@ -87,6 +87,10 @@ class TantivyIndex:
         """See `KeywordIndex`. One thread answers all queries, from one state of the index."""
         return await self._run(self._read_threads, lambda: engine.answer(self._searcher, queries))
 
+    async def revisions(self, bucket: str) -> dict[Uid, int]:
+        """See `KeywordIndex`."""
+        return await self._run(self._read_threads, lambda: engine.revisions(self._searcher, bucket))
+
     async def state(self) -> IndexState:
         """See `KeywordIndex`."""
         self._refuse_when_closed()

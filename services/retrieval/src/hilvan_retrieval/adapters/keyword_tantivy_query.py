@@ -12,12 +12,12 @@ from functools import cache, lru_cache
 from typing import cast
 from urllib.parse import quote
 
-from tantivy import Document, FieldType, Occur, Query, Schema, SchemaBuilder, Searcher
+from tantivy import DocAddress, Document, FieldType, Occur, Query, Schema, SchemaBuilder, Searcher
 
 from hilvan_retrieval.core.analysis import EXACT_WEIGHT, Term, document_tokens, query_terms
 from hilvan_retrieval.model import Filter, Hit, IndexDocument, KeywordQuery, Layer, Uid
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Rises with every change of the fields and of what they hold."""
 
 _TIE_MARGIN = 16
@@ -30,9 +30,9 @@ def schema() -> Schema:
     builder = SchemaBuilder()
     for name in ("stem", "exact"):
         builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
-    for name in ("uid", "group", "scope", "category", "topic", "tag"):
+    for name in ("uid", "group", "scope", "category", "topic", "tag", "bucket"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    for name in ("uid_high", "uid_low", "live_from", "live_until"):
+    for name in ("uid_high", "uid_low", "live_from", "live_until", "revision"):
         builder.add_integer_field(name, fast=True)
     return builder.build()
 
@@ -65,6 +65,8 @@ def prepared(document: IndexDocument) -> Document:
         category=_escaped(document.category),
         topic=_topic(document.owner, document.category),
         tag=[_escaped(tag) for tag in document.tags],
+        bucket=document.bucket,
+        revision=document.revision,
         live_from=document.live_from_ms,
         live_until=document.live_until_ms,
         stem=" ".join([f"{group}/{token}" for token in tokens.stems]),
@@ -89,6 +91,20 @@ def _hits(searcher: Searcher, query: KeywordQuery, terms: Iterable[Term]) -> lis
 def probe(searcher: Searcher) -> None:
     """Read one term, so that files that are damaged or gone show themselves (ValueError)."""
     searcher.doc_freq("group", _EVERY_DOCUMENT)
+
+
+def revisions(searcher: Searcher, bucket: str) -> dict[Uid, int]:
+    """Read the revision of every document of a bucket."""
+    at_most = searcher.doc_freq("bucket", bucket)  # counts what is deleted and not merged yet too
+    if not at_most:
+        return {}
+    found = searcher.search(_any(_terms("bucket", [bucket])), at_most, count=False).hits
+    addresses = [address for _, address in found]
+    revised = cast("list[int]", searcher.fast_field_values("revision", addresses))
+    return {
+        _uid(high, low): revision
+        for (high, low), revision in zip(_uid_halves(searcher, addresses), revised, strict=True)
+    }
 
 
 def _words(searcher: Searcher, group: str, terms: Iterable[Term]) -> list[Query]:
@@ -157,14 +173,18 @@ def _best(searcher: Searcher, query: Query, limit: int) -> list[Hit]:
     while len(found) == asked and found[-1][0] == found[limit - 1][0]:
         asked *= 4
         found = searcher.search(query, asked, count=False).hits
-    addresses = [address for _, address in found]
+    halves = _uid_halves(searcher, [address for _, address in found])
+    ranked = sorted(zip((-score for score, _ in found), halves, strict=True))
+    return [Hit(_uid(high, low), -negative) for negative, (high, low) in ranked[:limit]]
+
+
+def _uid_halves(searcher: Searcher, addresses: list[DocAddress]) -> list[tuple[int, int]]:
     # Two columns of numbers read faster than stored documents, and order as the uid's text does.
     highs, lows = (
         cast("list[int]", searcher.fast_field_values(name, addresses))
         for name in ("uid_high", "uid_low")
     )
-    ranked = sorted(zip((-score for score, _ in found), highs, lows, strict=True))
-    return [Hit(_uid(high, low), -negative) for negative, high, low in ranked[:limit]]
+    return list(zip(highs, lows, strict=True))
 
 
 def _halves(uid: Uid) -> tuple[int, int]:

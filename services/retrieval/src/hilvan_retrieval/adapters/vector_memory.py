@@ -39,6 +39,12 @@ class MemoryVectorIndex:
         for uid in uids:
             self._documents.pop(uid, None)
 
+    async def revisions(self, bucket: str) -> dict[Uid, int]:
+        """Read the revisions off the documents."""
+        self._require_open()
+        kept = self._documents.values()
+        return {document.uid: document.revision for document in kept if document.bucket == bucket}
+
     async def state(self) -> IndexState:
         """Count what is kept."""
         self._require_open()

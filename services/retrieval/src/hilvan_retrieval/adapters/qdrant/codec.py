@@ -46,6 +46,8 @@ class Codec:
             "topic": _text(term(document.owner, document.category)),
             "live_from": qdrant.Value(integer_value=document.live_from_ms),
             "live_until": qdrant.Value(integer_value=document.live_until_ms),
+            "bucket": _text(document.bucket),
+            "revision": qdrant.Value(integer_value=document.revision),
         }
         if document.tags:
             tags = qdrant.ListValue(values=[_text(tag) for tag in document.tags])
@@ -68,6 +70,18 @@ class Codec:
             params=self._params,
             limit=depth,
             with_payload=qdrant.WithPayloadSelector(enable=False),
+            with_vectors=qdrant.WithVectorsSelector(enable=False),
+        )
+
+    def scroll(self, bucket: str, offset: qdrant.PointId | None, limit: int) -> qdrant.ScrollPoints:
+        """Encode the question for the revisions of a bucket, from ``offset`` on by rising id."""
+        only_revision = qdrant.PayloadIncludeSelector(fields=["revision"])
+        return qdrant.ScrollPoints(
+            collection_name=self._collection,
+            filter=qdrant.Filter(must=[_any_of("bucket", [bucket])]),
+            offset=offset,
+            limit=limit,
+            with_payload=qdrant.WithPayloadSelector(include=only_revision),
             with_vectors=qdrant.WithVectorsSelector(enable=False),
         )
 

@@ -25,6 +25,9 @@ _MARGIN = 8
 _DEEPEST = 10_000
 """Where looking for the end of a tie stops; beyond it the engine decides which equals come."""
 
+_PAGE = 1_000
+"""Points of one page of revisions, about 100 kB."""
+
 _INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
 _CHANNEL_OPTIONS = (
@@ -111,15 +114,19 @@ class QdrantIndex:
             write_timeout=write_timeout,
         )
 
-    async def ensure(self) -> None:
+    async def ensure(self) -> bool:
         """Create the collection and its payload indexes when absent; check them when present.
+
+        Returns:
+            Whether it had to make the collection, which then wants to be filled.
 
         Raises:
             EngineMisconfigured: it exists with another metric, size or without an index.
             SourceTimeout: the engine did not answer in time.
             SourceUnavailable: the engine refused or is gone.
         """
-        if not await self._exists(self._write_timeout):
+        is_new = not await self._exists(self._write_timeout)
+        if is_new:
             await self._create()
         request = qdrant.GetCollectionInfoRequest(collection_name=self._collection)
         response = await self._call(self._collections.Get, request, self._write_timeout)
@@ -140,6 +147,7 @@ class QdrantIndex:
             params = schema.payload_indexes()[field]
             index = schema.index_creation(self._collection, field, params)
             await self._call(self._points.CreateFieldIndex, index, self._write_timeout)
+        return is_new
 
     async def search(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
         """Answer all queries in one `QueryBatch`."""
@@ -182,6 +190,19 @@ class QdrantIndex:
             collection_name=self._collection, wait=True, points=qdrant.PointsSelector(points=ids)
         )
         await self._write(self._points.Delete, request)
+
+    async def revisions(self, bucket: str) -> dict[Uid, int]:
+        """Read a bucket in pages; a point without a revision has 0."""
+        revisions: dict[Uid, int] = {}
+        offset: qdrant.PointId | None = None
+        while True:
+            request = self._codec.scroll(bucket, offset, _PAGE)
+            page = await self._call(self._points.Scroll, request, self._write_timeout)
+            for point in page.result:
+                revisions[Uid(point.id.uuid)] = point.payload["revision"].integer_value
+            if not page.HasField("next_page_offset"):
+                return revisions
+            offset = page.next_page_offset
 
     async def state(self) -> IndexState:
         """Count exactly; the engine is named with its version."""

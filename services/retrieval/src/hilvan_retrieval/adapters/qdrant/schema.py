@@ -21,7 +21,8 @@ def payload_indexes() -> Mapping[str, qdrant.PayloadIndexParams]:
 
     ``scope`` is tenant, layer and owner in one keyword: one condition instead of three made
     filtered search 1.3-1.5 times faster. ``tenant`` is there so that a server keeps each
-    tenant's points together on disk, ``topic`` joins owner and category for mutes.
+    tenant's points together on disk, ``topic`` joins owner and category for mutes,
+    ``bucket`` is for `revisions`.
     """
     return {
         "tenant": _keyword(is_tenant=True),
@@ -29,6 +30,7 @@ def payload_indexes() -> Mapping[str, qdrant.PayloadIndexParams]:
         "category": _keyword(),
         "topic": _keyword(),
         "tags": _keyword(),
+        "bucket": _keyword(),
         "live_from": _integer(),
         "live_until": _integer(),
     }

@@ -70,6 +70,13 @@ class Engine:
         results = shard.query_batch(engine.QueryBatchRequest(queries))
         return translate.answers(results, time.perf_counter() - start)
 
+    def scroll(self, request: qdrant.ScrollPoints) -> qdrant.ScrollResponse:
+        """Read a page of points by rising id."""
+        start = time.perf_counter()
+        asked = translate.scroll(request)
+        points, following = self._store[request.collection_name].shard.scroll(asked)
+        return translate.page(points, following, time.perf_counter() - start)
+
     def count(self, request: qdrant.CountPoints) -> qdrant.CountResponse:
         """Count all points."""
         translate.require_only(request, "collection_name", "exact")
@@ -140,6 +147,7 @@ class Methods(grpc.GenericRpcHandler):
                 ("Points/Upsert", qdrant.UpsertPoints, served.upsert),
                 ("Points/Delete", qdrant.DeletePoints, served.delete),
                 ("Points/QueryBatch", qdrant.QueryBatchPoints, served.query_batch),
+                ("Points/Scroll", qdrant.ScrollPoints, served.scroll),
                 ("Points/Count", qdrant.CountPoints, served.count),
                 (
                     "Points/CreateFieldIndex",

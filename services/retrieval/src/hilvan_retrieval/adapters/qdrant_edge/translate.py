@@ -90,6 +90,39 @@ def answers(results: Sequence[Sequence[engine.ScoredPoint]], seconds: float) -> 
     return response.SerializeToString()
 
 
+def scroll(request: qdrant.ScrollPoints) -> engine.ScrollRequest:
+    """Decode a question for a page of points with some of their payload."""
+    require_only(
+        request,
+        "collection_name",
+        *("filter", "offset", "limit", "with_payload", "with_vectors"),
+    )
+    require_only(request.with_payload, "include")
+    if request.with_vectors.enable:
+        raise Unsupported("vectors in answers")
+    return engine.ScrollRequest(
+        offset=request.offset.uuid if request.HasField("offset") else None,
+        limit=request.limit,
+        filter=_filter(request.filter),
+        with_payload=request.with_payload.include.fields[:],
+        with_vector=False,
+    )
+
+
+def page(
+    points: Iterable[engine.Record], following: "engine.PointId | None", seconds: float
+) -> qdrant.ScrollResponse:
+    """Encode a page of points, and where the next one begins."""
+    response = qdrant.ScrollResponse(time=seconds)
+    if following is not None:
+        response.next_page_offset.uuid = str(following)
+    for point in points:
+        found = response.result.add(id=qdrant.PointId(uuid=str(point.id)))
+        for key, value in (point.payload or {}).items():
+            found.payload[key].integer_value = value
+    return response
+
+
 def vectors(request: qdrant.CreateCollection) -> dict[str, engine.EdgeVectorParams]:
     """Decode the vectors of a new collection: named and dense, without a graph."""
     require_only(request, "collection_name", "vectors_config", "hnsw_config", "timeout")
