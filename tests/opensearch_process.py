@@ -12,12 +12,19 @@ from pathlib import Path
 
 import httpx
 from engine_notes import EngineMissing
+from leash import leashed
 from opensearch_jars import SOURCES, VERSION, jars
 
-__all__ = ["VERSION", "EngineMissing", "LocalNode", "NotStarted", "running_opensearch", "start"]
+__all__ = [
+    "VERSION",
+    "EngineMissing",
+    "LocalNode",
+    "NotStarted",
+    "running_node",
+    "running_opensearch",
+]
 
 START_S = 90.0
-STOP_S = 20.0
 TAIL_LINES = 30
 JAVA_LEAST = 17
 
@@ -33,10 +40,6 @@ class LocalNode:
     url: str
     process: subprocess.Popen[bytes]
     folder: Path
-
-    def stop(self) -> None:
-        """End it: SIGTERM first, SIGKILL when that doesn't help in time."""
-        end(self.process)
 
 
 def java() -> str:
@@ -57,18 +60,27 @@ def java() -> str:
     return path
 
 
-def spawn(folder: Path, port: int, *, leashed: bool) -> subprocess.Popen[bytes]:
-    """Start the process; its output goes to opensearch.log in the folder."""
+def spawn(folder: Path, port: int = 0, *, daemon: bool = False) -> subprocess.Popen[bytes]:
+    """Start a node; its output goes to opensearch.log in the folder.
+
+    Args:
+        folder: An existing folder for its data and its log.
+        port: Of HTTP on 127.0.0.1; 0 takes a free one.
+        daemon: Whether it lives on when its terminal closes.
+
+    Raises:
+        EngineMissing: Java, Maven or the jars can't be had.
+    """
     options = ["-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=INFO"]
     words = ["-cp", f"{jars()}/*", str(SOURCES / "LocalNode.java"), str(folder), str(port)]
-    command = [java(), *options, *words, *(["leashed"] if leashed else [])]
+    (folder / "logs" / "http.ports").unlink(missing_ok=True)
     with (folder / "opensearch.log").open("wb") as log:
         return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE if leashed else subprocess.DEVNULL,
+            [java(), *options, *words],
+            stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            start_new_session=not leashed,
+            start_new_session=daemon,
         )
 
 
@@ -85,40 +97,20 @@ def healthy(folder: Path) -> str:
     return url if answer.is_success and answer.json()["status"] != "red" else ""
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what leashes it."""
-    process.terminate()
-    try:
-        process.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(STOP_S)
-    if process.stdin:
-        process.stdin.close()
-
-
-def start(folder: Path, port: int = 0, *, leashed: bool = True) -> LocalNode:
-    """Start a node in a folder and wait until it is healthy.
-
-    Args:
-        folder: An existing folder for its data and log; a leashed node removes it at its end.
-        port: Of HTTP on 127.0.0.1; 0 takes a free one.
-        leashed: Whether it dies with this process, however this process dies.
+def await_healthy(folder: Path, process: subprocess.Popen[bytes]) -> str:
+    """Wait until a node is healthy, and give its address.
 
     Raises:
-        EngineMissing: Java, Maven or the jars can't be had.
         NotStarted: It ended, or wasn't healthy within `START_S` seconds.
     """
-    (folder / "logs" / "http.ports").unlink(missing_ok=True)
-    process = spawn(folder, port, leashed=leashed)
     until = time.monotonic() + START_S
     while process.poll() is None and time.monotonic() < until:
         if url := healthy(folder):
-            return LocalNode(url, process, folder)
+            return url
         time.sleep(0.05)
-    end(process)
     log = (folder / "opensearch.log").read_text(errors="replace").splitlines()
-    raise NotStarted(f"ended with {process.returncode}\n" + "\n".join(log[-TAIL_LINES:]))
+    ended = f"ended with {process.returncode}" if process.poll() else f"not healthy in {START_S} s"
+    raise NotStarted("\n".join([ended, *log[-TAIL_LINES:]]))
 
 
 @contextmanager
@@ -131,12 +123,11 @@ def running_node() -> Iterator[LocalNode]:
     """
     memory = Path("/dev/shm")  # noqa: S108 - the folder made in it is private
     place = memory if os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as folder:
-        node = start(Path(folder))
-        try:
-            yield node
-        finally:
-            node.stop()
+    with tempfile.TemporaryDirectory(dir=place, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        process = spawn(folder)
+        with leashed(process, folder):
+            yield LocalNode(await_healthy(folder, process), process, folder)
 
 
 @contextmanager

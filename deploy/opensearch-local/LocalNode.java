@@ -5,7 +5,6 @@ import java.util.Map;
 import org.opensearch.analysis.common.CommonAnalysisPlugin;
 import org.opensearch.common.logging.LogConfigurator;
 import org.opensearch.common.settings.Settings;
-import org.opensearch.common.util.io.IOUtils;
 import org.opensearch.env.Environment;
 import org.opensearch.index.reindex.ReindexPlugin;
 import org.opensearch.node.InternalSettingsPreparer;
@@ -13,10 +12,9 @@ import org.opensearch.node.Node;
 import org.opensearch.transport.Netty4Plugin;
 
 /**
- * One OpenSearch node on loopback: {@code java -cp 'jars/*' LocalNode.java FOLDER PORT [leashed]}.
+ * One OpenSearch node on loopback: {@code java -cp 'jars/*' LocalNode.java FOLDER PORT}.
  *
- * <p>Port 0 takes a free one; the real address is then in FOLDER/logs/http.ports. A leashed node
- * ends with its standard input, that is with its parent, and takes its folder with it.
+ * <p>Port 0 takes a free one. The real address is then in FOLDER/logs/http.ports.
  */
 public final class LocalNode extends Node {
   private LocalNode(Environment environment) {
@@ -25,20 +23,13 @@ public final class LocalNode extends Node {
 
   public static void main(String[] args) throws Exception {
     Path folder = Path.of(args[0]).toAbsolutePath();
-    boolean leashed = args.length > 2;
     Files.createDirectories(folder.resolve("config"));
     Files.createDirectories(folder.resolve("logs"));
     LogConfigurator.setNodeName("local");
     LocalNode node = new LocalNode(environment(folder, args[1]));
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(node)));
     node.start();
-    if (!leashed) {
-      Thread.currentThread().join();
-    }
-    System.in.transferTo(java.io.OutputStream.nullOutputStream());
-    stop(node);
-    IOUtils.rm(folder);
-    System.exit(0);
+    Thread.currentThread().join();
   }
 
   private static Environment environment(Path folder, String port) {
