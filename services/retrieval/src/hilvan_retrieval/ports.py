@@ -38,6 +38,17 @@ from hilvan_retrieval.model import (
 class _Index(Protocol):
     """What both kinds of index promise about their contents."""
 
+    async def ensure(self) -> bool:
+        """Make what is missing of the index; True when there was none, so that it is empty now.
+
+        To be called before the first use, and again when the engine may have lost the index.
+
+        Raises:
+            EngineMisconfigured: there is one that can't be used; the message names the fix.
+            SourceTimeout: the engine did not answer in time.
+            SourceUnavailable: the engine refused or is gone.
+        """
+
     async def upsert(self, documents: Sequence[IndexDocument]) -> None:
         """Add or replace documents by uid.
 
@@ -57,6 +68,9 @@ class _Index(Protocol):
 
     async def ping(self) -> None:
         """Return when the engine can serve; raise `SourceUnavailable` when it can't."""
+
+    async def drop(self) -> None:
+        """Remove the index with all that it holds; nothing but `close` may follow."""
 
     async def close(self) -> None:
         """Release the engine; may be called twice."""
@@ -222,8 +236,9 @@ class Outbox(Protocol):
     def hold(self, feed: str) -> AbstractAsyncContextManager[bool]:
         """Keep every other worker, of any replica, from the feed; False when another has it.
 
-        Nothing outlives the holder. Raises SourceUnavailable on leaving when the hold was lost
-        meanwhile: another worker may then have applied later states of the same entries.
+        Nothing outlives the holder. Raises SourceUnavailable when the record can't be asked, and
+        on leaving when the hold was lost meanwhile: another worker may then have applied later
+        states of the same entries.
         """
 
     async def due(self, feed: str, limit: int) -> list[OutboxRow]:
@@ -274,7 +289,7 @@ class Generations(Protocol):
     async def begin(
         self, source: Source, engine: str, recipe: str, state: GenerationState
     ) -> Generation:
-        """Make the next generation of the source, with nothing filled.
+        """Make the next generation of the source, with nothing filled; of no entries, all is.
 
         Every write that commits from now on reaches its feed. A live one retires the one before.
         One that is being built already is given back when it is of the same kind; else

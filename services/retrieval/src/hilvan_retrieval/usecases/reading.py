@@ -1,6 +1,7 @@
 """Reads by id and by page, and the state of the indexes."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from hilvan_kit.auth import Principal
@@ -11,13 +12,15 @@ from hilvan_retrieval.model import (
     EmbeddingModel,
     Entry,
     EntryQuery,
+    Generation,
     IndexState,
     Layer,
     OutboxCounts,
     Owner,
-    Source,
+    ParkedRow,
 )
-from hilvan_retrieval.ports import EntryStore, KeywordIndex, Outbox, VectorIndex
+from hilvan_retrieval.ports import EntryStore, Outbox
+from hilvan_retrieval.usecases.indexes import Indexes
 from hilvan_retrieval.usecases.policies import PolicyBook
 
 EXPORT_PAGE = 500
@@ -29,6 +32,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedState:
+    """What is known of one index; ``state`` None: the engine does not answer."""
+
+    generation: Generation
+    state: IndexState | None
+    counts: OutboxCounts
+
+
 class Reader:
     """Reads entries, for those who may."""
 
@@ -36,16 +48,19 @@ class Reader:
         self,
         store: EntryStore,
         outbox: Outbox,
-        indexes: tuple[VectorIndex, KeywordIndex],
+        indexes: Indexes,
         policies: PolicyBook,
-        model: EmbeddingModel,
     ) -> None:
-        """``model`` is the one behind the vector index."""
+        """Entries come from the store; the indexes only tell their state."""
         self._store = store
         self._outbox = outbox
         self._indexes = indexes
         self._policies = policies
-        self.model = model
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """The model behind the vector index that answers."""
+        return self._indexes.live.embedder.model
 
     async def get(self, who: Principal, entry_id: str) -> Entry:
         """One entry. Raises NotFound."""
@@ -107,13 +122,22 @@ class Reader:
         """How many entries the tenant has."""
         return await self._store.count(who.tenant)
 
-    async def index_states(self) -> list[tuple[Source, IndexState | None, OutboxCounts]]:
+    async def index_states(self) -> list[OpenedState]:
         """Each index with its state, or None where it does not answer, and its outbox."""
-        states: list[tuple[Source, IndexState | None, OutboxCounts]] = []
-        for source, index in zip((Source.VECTOR, Source.KEYWORD), self._indexes, strict=True):
-            counts = await self._outbox.counts(source)
+        states = []
+        for opened in self._indexes.opened:
+            counts = await self._outbox.counts(opened.generation.feed)
             try:
-                states.append((source, await index.state(), counts))
+                state = await opened.index.state()
             except SourceError:
-                states.append((source, None, counts))
+                state = None
+            states.append(OpenedState(opened.generation, state, counts))
         return states
+
+    async def parked(self, limit: int) -> list[tuple[Generation, ParkedRow]]:
+        """Entries that an index was given up on, at most ``limit`` of each index."""
+        return [
+            (opened.generation, row)
+            for opened in self._indexes.opened
+            for row in await self._outbox.parked(opened.generation.feed, limit)
+        ]

@@ -10,8 +10,10 @@ from datetime import datetime
 from enum import StrEnum
 
 import numpy as np
+from prometheus_client import Counter
 
 from hilvan_kit.auth import Principal
+from hilvan_kit.breaker import Breaker, Refused
 from hilvan_kit.deadlines import Deadline
 from hilvan_retrieval.core import merge as merging
 from hilvan_retrieval.core import plan
@@ -19,6 +21,7 @@ from hilvan_retrieval.core.merge import Candidate, ListReport, SimilarPairs
 from hilvan_retrieval.core.plan import CandidateRequest
 from hilvan_retrieval.errors import AllSourcesFailed, SourceError, SourceTimeout
 from hilvan_retrieval.model import (
+    EmbeddingModel,
     Entry,
     Filter,
     Hit,
@@ -29,11 +32,19 @@ from hilvan_retrieval.model import (
     Uid,
     VectorQuery,
 )
-from hilvan_retrieval.ports import Embedder, EntryStore, KeywordIndex, VectorIndex
+from hilvan_retrieval.ports import EntryStore
+from hilvan_retrieval.usecases.indexes import Live
 from hilvan_retrieval.usecases.policies import PolicyBook
 
 SOURCES_SHARE = 0.8
 """Of the time that is left, what the sources may use: the record must be read after them."""
+
+ENOUGH_SHARE = 0.5
+"""Of an engine's cap: one that was given less and did not answer is not at fault."""
+
+_LOST = Counter(
+    "hilvan_source_lost", "Calls that were answered without a source.", ["source", "status"]
+)
 
 
 class PartStatus(StrEnum):
@@ -70,20 +81,20 @@ class Retriever:
 
     def __init__(
         self,
-        embedder: Embedder,
-        vector: VectorIndex,
-        keyword: KeywordIndex,
+        live: Callable[[], Live],
         store: EntryStore,
         policies: PolicyBook,
         source_cap_seconds: float,
     ) -> None:
-        """``source_cap_seconds`` bounds each engine's answer, whatever the deadline."""
-        self._embedder = embedder
-        self._vector = vector
-        self._keyword = keyword
+        """``live`` gives what answers, once a call.
+
+        ``source_cap_seconds`` bounds each engine's answer, whatever the deadline.
+        """
+        self._live = live
         self._store = store
         self._policies = policies
         self._cap = source_cap_seconds
+        self._breakers = {each: Breaker[PartStatus](each.value) for each in Source}
 
     async def candidates(
         self, who: Principal, request: CandidateRequest, now: datetime, deadline: Deadline
@@ -94,6 +105,7 @@ class Retriever:
             AllSourcesFailed: no source that was asked answered, or not all of them did and the
                 request requires all.
         """
+        live = self._live()
         policy = self._policies.of(who.tenant)
         filters = plan.filters(request, policy, who, now)
         timings: dict[str, float] = {}
@@ -105,16 +117,14 @@ class Retriever:
                     self._ask(
                         Source.VECTOR,
                         request,
-                        for_sources.downstream(),
-                        lambda: self._by_meaning(request, filters, for_sources, timings),
+                        lambda: self._by_meaning(live, request, filters, for_sources, timings),
                     )
                 ),
                 group.create_task(
                     self._ask(
                         Source.KEYWORD,
                         request,
-                        for_sources.downstream(self._cap),
-                        lambda: self._by_words(request, filters),
+                        lambda: self._by_words(request, filters, for_sources),
                     )
                 ),
             ]
@@ -128,14 +138,15 @@ class Retriever:
             for layer, hits in zip(request.layers, hit_lists, strict=False)
         }
         found = merging.merge(lists)
-        with_vectors = request.pair_similarity_floor is not None
+        model = live.embedder.model
+        with_vectors = None if request.pair_similarity_floor is None else model.id
         with _timed(timings, "record"):
-            stored = await self._store.hydrate(who.tenant, list(found), vectors=with_vectors)
+            stored = await self._store.hydrate(who.tenant, list(found), model=with_vectors)
         kept = self._admitted(who, request, filters, stored)
         with _timed(timings, "pairs"):
-            pairs = self._pairs(request, [stored[uid] for uid in kept])
+            pairs = _pairs(request, model, [stored[uid] for uid in kept])
         candidates = self._candidates(
-            [(found[uid], stored[uid].entry) for uid in kept], request, policy, who, now
+            [(found[uid], stored[uid].entry) for uid in kept], model, request, policy, who, now
         )
         list_reports = merging.reports(lists, request.limit)
         return Candidates(candidates, pairs, reports, list_reports, timings)
@@ -147,23 +158,46 @@ class Retriever:
         deadline: Deadline,
         timings: dict[str, float],
     ) -> list[list[Hit]]:
+        # While the engine is not asked, embedding would be for nothing.
+        self._breakers[Source.VECTOR].check()
         with _timed(timings, "embed"):
-            vector = await self._embedder.embed_query(request.query)
+            async with asyncio.timeout(deadline.downstream()):
+                vector = await self._embedder.embed_query(request.query)
         queries = [VectorQuery(each, vector, request.limit) for each in filters]
-        async with asyncio.timeout(deadline.downstream(self._cap)):
-            return await self._vector.search(queries)
+        return await self._try(Source.VECTOR, deadline, lambda: self._vector.search(queries))
 
     async def _by_words(
-        self, request: CandidateRequest, filters: Sequence[Filter]
+        self, request: CandidateRequest, filters: Sequence[Filter], deadline: Deadline
     ) -> list[list[Hit]]:
         queries = [KeywordQuery(each, request.query, request.limit) for each in filters]
-        return await self._keyword.search(queries)
+        return await self._try(Source.KEYWORD, deadline, lambda: self._keyword.search(queries))
+
+    async def _try(
+        self, source: Source, deadline: Deadline, search: Callable[[], Awaitable[list[list[Hit]]]]
+    ) -> list[list[Hit]]:
+        """An engine's answer. Its breaker learns what became of it, unless the time was short.
+
+        Raises Refused, TimeoutError, SourceError.
+        """
+        seconds = deadline.downstream(self._cap)
+        with self._breakers[source].guard() as attempt:
+            try:
+                async with asyncio.timeout(seconds):
+                    hits = await search()
+            except (TimeoutError, SourceTimeout):
+                if seconds >= ENOUGH_SHARE * self._cap:
+                    attempt.failed(PartStatus.TIMEOUT)
+                raise
+            except SourceError:
+                attempt.failed(PartStatus.UNAVAILABLE)
+                raise
+            attempt.succeeded()
+            return hits
 
     async def _ask(
         self,
         source: Source,
         request: CandidateRequest,
-        seconds: float,
         search: Callable[[], Awaitable[list[list[Hit]]]],
     ) -> tuple[SourceReport, list[list[Hit]]]:
         """One source's lists, or none with what became of it; raises cancellation only."""
@@ -171,14 +205,17 @@ class Retriever:
             return SourceReport(source, PartStatus.SKIPPED, 0.0), []
         started = time.perf_counter()
         hits: list[list[Hit]] = []
+        status = PartStatus.OK
         try:
-            async with asyncio.timeout(seconds):
-                hits = await search()
-            status = PartStatus.OK
+            hits = await search()
+        except Refused as refused:
+            status = refused.kind
         except (TimeoutError, SourceTimeout):
             status = PartStatus.TIMEOUT
         except SourceError:
             status = PartStatus.UNAVAILABLE
+        if status is not PartStatus.OK:
+            _LOST.labels(source, status).inc()
         return SourceReport(source, status, time.perf_counter() - started), hits
 
     def _admitted(
@@ -197,16 +234,10 @@ class Retriever:
             and plan.admits(by_layer[each.entry.layer], who.tenant, each.entry)
         ]
 
-    def _pairs(self, request: CandidateRequest, stored: Sequence[Stored]) -> SimilarPairs:
-        floor = request.pair_similarity_floor
-        if floor is None:
-            return SimilarPairs()
-        calibration = self._embedder.model.calibration
-        return merging.similar_pairs([each.vector for each in stored], calibration, floor)
-
     def _candidates(
         self,
         kept: Sequence[tuple[merging.Found, Entry]],
+        model: EmbeddingModel,
         request: CandidateRequest,
         policy: TenantPolicy,
         who: Principal,
@@ -214,7 +245,7 @@ class Retriever:
     ) -> list[Candidate]:
         """The candidates, calibrated all at once."""
         cosines = [math.nan if found.cosine is None else found.cosine for found, _ in kept]
-        similarities = self._embedder.model.calibration(np.asarray(cosines, np.float32)).tolist()
+        similarities = model.calibration(np.asarray(cosines, np.float32)).tolist()
         muted = [False] * len(kept)
         if request.include_muted:
             muted = plan.muted_among([entry for _, entry in kept], policy, who, now)
@@ -222,6 +253,15 @@ class Retriever:
             Candidate(entry, found, None if found.cosine is None else similarity, silent)
             for (found, entry), similarity, silent in zip(kept, similarities, muted, strict=True)
         ]
+
+
+def _pairs(
+    request: CandidateRequest, model: EmbeddingModel, stored: Sequence[Stored]
+) -> SimilarPairs:
+    floor = request.pair_similarity_floor
+    if floor is None:
+        return SimilarPairs()
+    return merging.similar_pairs([each.vector for each in stored], model.calibration, floor)
 
 
 @contextmanager

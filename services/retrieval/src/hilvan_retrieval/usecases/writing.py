@@ -2,7 +2,8 @@
 
 import asyncio
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from hilvan_kit.auth import Principal
@@ -27,7 +28,8 @@ from hilvan_retrieval.model import (
     VectorQuery,
     entry_uid,
 )
-from hilvan_retrieval.ports import Embedder, EntryStore, VectorIndex
+from hilvan_retrieval.ports import EntryStore
+from hilvan_retrieval.usecases.indexes import Live
 from hilvan_retrieval.usecases.indexing import Indexer
 from hilvan_retrieval.usecases.policies import PolicyBook
 
@@ -42,15 +44,13 @@ class Writer:
         self,
         store: EntryStore,
         indexer: Indexer,
-        embedder: Embedder,
-        vector: VectorIndex,
+        live: Callable[[], Live],
         policies: PolicyBook,
     ) -> None:
-        """The vector index is asked only by `remember`, for what is said already."""
+        """``live`` is asked only by `remember`, for what is said already."""
         self._store = store
         self._indexer = indexer
-        self._embedder = embedder
-        self._vector = vector
+        self._live = live
         self._policies = policies
         self._remembering: weakref.WeakValueDictionary[tuple[str, Owner], asyncio.Lock] = (
             weakref.WeakValueDictionary()
@@ -117,27 +117,34 @@ class Writer:
     ) -> Answer:
         """Store, or reinforce what says the same. Raises WriteRefused, SourceError."""
         self._may_write(who, entry.owner)
+        live = self._live()
         lock = self._remembering.setdefault((who.tenant, entry.owner), asyncio.Lock())
         # Two statements of one owner at once must not miss each other.
         async with lock:
-            matrix = await self._embedder.embed_passages([entry.searchable_text])
+            matrix = await live.embedder.embed_passages([entry.searchable_text])
             vector = matrix[0]
-            similar = await self._nearest(who.tenant, entry, vector, now)
+            similar = await self._nearest(live, who.tenant, entry, vector, now)
 
             def decide(current: Mapping[str, Entry]) -> Change:
                 self._hide(who, entry.id, current, on_write=True)
                 visible = self._visible(who, current)
-                return outcomes.remember(entry, similar, now, visible, vector)
+                change = outcomes.remember(entry, similar, now, visible, vector)
+                return replace(change, model=live.embedder.model.id)
 
             ids = [entry.id, entry.superseded_by, *([similar.entry.id] if similar else [])]
             return await self._change(who, ids, decide, request)
 
     async def import_batch(
-        self, who: Principal, records: Mapping[int, Entry], vectors: Mapping[int, Vector]
+        self,
+        who: Principal,
+        records: Mapping[int, Entry],
+        vectors: Mapping[int, Vector],
+        model: str,
     ) -> tuple[Answer, outcomes.ImportFaults]:
         """Take in what can be taken in of the records; all is given by index in the batch.
 
-        One bad record never fails the others: faults come by index.
+        The vectors were made by ``model``. One bad record never fails the others: faults come by
+        index.
         """
         faults: outcomes.ImportFaults = {}
 
@@ -148,7 +155,7 @@ class Writer:
             visible = self._visible(who, current)
             change, faults = outcomes.import_batch(good, vectors, visible)
             faults |= refused
-            return change
+            return replace(change, model=model)
 
         ids = [each for r in records.values() for each in (r.id, r.superseded_by)]
         answer = await self._change(who, ids, decide, None)
@@ -180,7 +187,7 @@ class Writer:
         return answer
 
     async def _nearest(
-        self, tenant: str, entry: Entry, vector: Vector, now: datetime
+        self, live: Live, tenant: str, entry: Entry, vector: Vector, now: datetime
     ) -> outcomes.Nearest | None:
         """The live entry of the same owner and layer that is most like the new one.
 
@@ -188,12 +195,15 @@ class Writer:
         """
         now_ms = int(now.timestamp() * 1000)
         chosen = Filter(tenant, frozenset([entry.owner.key]), entry.layer, now_ms)
-        (hits,) = await self._vector.search([VectorQuery(chosen, vector, NEAREST_LIMIT)])
-        near = await self._store.hydrate(tenant, [hit.uid for hit in hits], vectors=True)
+        model = live.embedder.model
+        (hits,) = await live.vector.search([VectorQuery(chosen, vector, NEAREST_LIMIT)])
+        near = await self._store.hydrate(tenant, [hit.uid for hit in hits], model=model.id)
         vectors = {each.entry.id: each.vector for each in near.values()}
-        vectors |= await self._store.recent_vectors(tenant, entry.owner, entry.layer)
+        vectors |= await self._store.recent_vectors(
+            tenant, entry.owner, entry.layer, live.vector_feed, model.id
+        )
         known = await self._store.entries(tenant, list(vectors))
-        calibrated = self._embedder.model.calibration.of
+        calibrated = model.calibration.of
         return outcomes.nearest(
             entry,
             [

@@ -21,7 +21,7 @@ from hilvan_retrieval.adapters.records import codec
 from hilvan_retrieval.adapters.records.database import Database
 from hilvan_retrieval.adapters.records.outbox import bucket_end
 from hilvan_retrieval.adapters.records.store import now_micros
-from hilvan_retrieval.adapters.records.tables import entries, generations, outbox, vectors
+from hilvan_retrieval.adapters.records.tables import entries, generations, meta, outbox, vectors
 from hilvan_retrieval.errors import ReindexRefused
 from hilvan_retrieval.model import (
     BUCKETS,
@@ -61,8 +61,10 @@ class SqlGenerations:
                     if state is GenerationState.BUILDING:
                         raise ReindexRefused(f"{other.feed} is being built; drop it first")
                     await _set(connection, other, state=GenerationState.RETIRED.value)
-            number = 1 + max((each.number for each in known), default=0)
-            made = Generation(source, number, engine, recipe, state)
+            number = await _next_number(connection, source)
+            is_empty = (await connection.execute(select(entries.c.uid).limit(1))).first() is None
+            filled = len(BUCKETS) if is_empty else 0
+            made = Generation(source, number, engine, recipe, state, filled)
             await connection.execute(insert(generations).values(**_row(made)))
             return made
 
@@ -146,6 +148,16 @@ class SqlGenerations:
         async with self._database.read() as connection:
             rows = (await connection.execute(statement)).all()
         return {Uid(row[0]): (row[1], codec.row_entry(tuple(row[2:]))) for row in rows}
+
+
+async def _next_number(connection: AsyncConnection, source: Source) -> int:
+    """A number that no generation ever had: the index of a dropped one may still be there."""
+    key = f"{source.value}_generation"
+    last = await connection.scalar(select(meta.c.value).where(meta.c.key == key))
+    number = int(last or 0) + 1
+    await connection.execute(delete(meta).where(meta.c.key == key))
+    await connection.execute(insert(meta).values(key=key, value=str(number)))
+    return number
 
 
 async def _all(connection: AsyncConnection) -> list[Generation]:
