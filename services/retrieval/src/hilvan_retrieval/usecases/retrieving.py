@@ -124,7 +124,7 @@ class Retriever:
                     self._ask(
                         Source.KEYWORD,
                         request,
-                        lambda: self._by_words(request, filters, for_sources),
+                        lambda: self._by_words(live, request, filters, for_sources),
                     )
                 ),
             ]
@@ -153,6 +153,7 @@ class Retriever:
 
     async def _by_meaning(
         self,
+        live: Live,
         request: CandidateRequest,
         filters: Sequence[Filter],
         deadline: Deadline,
@@ -162,15 +163,19 @@ class Retriever:
         self._breakers[Source.VECTOR].check()
         with _timed(timings, "embed"):
             async with asyncio.timeout(deadline.downstream()):
-                vector = await self._embedder.embed_query(request.query)
+                vector = await live.embedder.embed_query(request.query)
         queries = [VectorQuery(each, vector, request.limit) for each in filters]
-        return await self._try(Source.VECTOR, deadline, lambda: self._vector.search(queries))
+        return await self._try(Source.VECTOR, deadline, lambda: live.vector.search(queries))
 
     async def _by_words(
-        self, request: CandidateRequest, filters: Sequence[Filter], deadline: Deadline
+        self,
+        live: Live,
+        request: CandidateRequest,
+        filters: Sequence[Filter],
+        deadline: Deadline,
     ) -> list[list[Hit]]:
         queries = [KeywordQuery(each, request.query, request.limit) for each in filters]
-        return await self._try(Source.KEYWORD, deadline, lambda: self._keyword.search(queries))
+        return await self._try(Source.KEYWORD, deadline, lambda: live.keyword.search(queries))
 
     async def _try(
         self, source: Source, deadline: Deadline, search: Callable[[], Awaitable[list[list[Hit]]]]
