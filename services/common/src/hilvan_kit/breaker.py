@@ -97,13 +97,17 @@ class Breaker(Generic[K]):
             return State.CLOSED
         return State.OPEN if self._now() < self._pause.until else State.HALF_OPEN
 
+    def check(self) -> None:
+        """Raise Refused if a call would be now: before work that is for the call alone."""
+        if self._pause and (self._probe or self.state is State.OPEN):
+            raise Refused(self._pause.kind)
+
     @contextmanager
     def guard(self) -> "Iterator[Attempt[K]]":
         """Let a call through; raises Refused."""
+        self.check()
         attempt = Attempt(self, self._era, is_probe=self._pause is not None)
-        if self._pause is not None:
-            if self._probe is not None or self.state is State.OPEN:
-                raise Refused(self._pause.kind)
+        if attempt.is_probe:
             self._probe = attempt
         try:
             yield attempt

@@ -8,7 +8,7 @@ import grpc
 from hilvan.common.v1 import entry_pb2
 from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan.curation.v1 import curation_service_pb2_grpc as rpc
-from hilvan_assembler.adapters.calls import call
+from hilvan_assembler.adapters.calls import Service
 from hilvan_assembler.errors import ProjectNotFound
 from hilvan_assembler.model import (
     Brief,
@@ -23,8 +23,6 @@ from hilvan_assembler.model import (
 )
 from hilvan_assembler.usecases.together import together
 from hilvan_kit.deadlines import Deadline
-
-SERVICE = "curation"
 
 _AXIS_NAMES = {
     entry_pb2.AXIS_USER: "user",
@@ -53,6 +51,7 @@ class GrpcCuration:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         """Take a channel over; `close` closes it."""
         self._channel = channel
+        self._service = Service("curation")
         self._stub: Any = rpc.CurationServiceStub(channel)
 
     async def resolve(
@@ -62,8 +61,8 @@ class GrpcCuration:
         request = pb.ResolveScopeRequest(
             scope=pb.Scope(project_id=project_id), include_bodies=True, tokenizer=tokenizer
         )
-        answer = await call(
-            SERVICE, self._stub.ResolveScope, request, caller, deadline, _no_project
+        answer = await self._service.call(
+            self._stub.ResolveScope, request, caller, deadline, _no_project
         )
         return CurationAnswer(_curated(answer), tuple(_element(each) for each in answer.elements))
 
@@ -72,7 +71,9 @@ class GrpcCuration:
     ) -> SessionOpening:
         """Open a session of a scope."""
         request = pb.OpenSessionRequest(scope=pb.Scope(project_id=project_id), preview=preview)
-        answer = await call(SERVICE, self._stub.OpenSession, request, caller, deadline, _no_project)
+        answer = await self._service.call(
+            self._stub.OpenSession, request, caller, deadline, _no_project
+        )
         since = answer.since_time.ToDatetime(UTC) if answer.HasField("since_time") else None
         return SessionOpening(answer.session_id, since, answer)
 
@@ -80,9 +81,8 @@ class GrpcCuration:
         """The caller's projects, and the categories of a scope."""
         scope = pb.Scope(project_id=project_id)
         projects, categories = await together(
-            call(SERVICE, self._stub.ListProjects, pb.ListProjectsRequest(), caller, deadline),
-            call(
-                SERVICE,
+            self._service.call(self._stub.ListProjects, pb.ListProjectsRequest(), caller, deadline),
+            self._service.call(
                 self._stub.ListCategories,
                 pb.ListCategoriesRequest(scope=scope),
                 caller,
@@ -97,6 +97,7 @@ class GrpcCuration:
 
     async def close(self) -> None:
         """Close the channel."""
+        await self._service.close()
         await self._channel.close()
 
 

@@ -11,7 +11,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
-from hilvan_assembler.adapters.calls import call
+from hilvan_assembler.adapters.calls import Service
 from hilvan_assembler.adapters.columns import AXIS_NAMES, LAYERS, candidates
 from hilvan_assembler.errors import SourcesFailed
 from hilvan_assembler.model import (
@@ -28,7 +28,6 @@ from hilvan_assembler.model import (
 )
 from hilvan_kit.deadlines import Deadline
 
-SERVICE = "retrieval"
 CHANGED_MOST = 1_000
 RECORD_SECONDS = 5.0
 
@@ -50,6 +49,7 @@ class GrpcRetrieval:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         """Take a channel over; `close` closes it."""
         self._channel = channel
+        self._service = Service("retrieval")
         self._stub: Any = rpc.RetrievalServiceStub(channel)
 
     async def candidates(
@@ -68,8 +68,8 @@ class GrpcRetrieval:
             require_all_sources=request.require_all_sources,
             form=pb.CANDIDATE_FORM_COLUMNS,
         )
-        answer = await call(
-            SERVICE, self._stub.RetrieveCandidates, message, caller, deadline, _sources_failed
+        answer = await self._service.call(
+            self._stub.RetrieveCandidates, message, caller, deadline, _sources_failed
         )
         return RetrievalAnswer(
             _retrieved(answer),
@@ -88,7 +88,7 @@ class GrpcRetrieval:
         request = pb.ListEntriesRequest(
             owners=[_owner(f"project:{project_id}")], page_size=CHANGED_MOST
         )
-        answer = await call(SERVICE, self._stub.ListEntries, request, caller, deadline)
+        answer = await self._service.call(self._stub.ListEntries, request, caller, deadline)
         return [
             Changed(
                 category=each.category,
@@ -104,10 +104,11 @@ class GrpcRetrieval:
         """Count that entries were loaded."""
         request = pb.RecordAccessesRequest(ids=ids)
         deadline = Deadline.after(RECORD_SECONDS)
-        await call(SERVICE, self._stub.RecordAccesses, request, caller, deadline)
+        await self._service.call(self._stub.RecordAccesses, request, caller, deadline)
 
     async def close(self) -> None:
         """Close the channel."""
+        await self._service.close()
         await self._channel.close()
 
 
