@@ -72,12 +72,19 @@ def connected(engine: str, edge_address: str, collection: str) -> QdrantIndex:
 @asynccontextmanager
 async def opened(engine: str, edge_address: str) -> AsyncIterator[VectorIndex]:
     """Give an empty index of the engine, and leave nothing of it."""
+    async with made(engine, edge_address) as index:
+        await index.ensure()
+        yield index
+
+
+@asynccontextmanager
+async def made(engine: str, edge_address: str) -> AsyncIterator[VectorIndex]:
+    """Give an index of the engine that is not there yet, and leave nothing of it."""
     if engine == "memory":
         yield MemoryVectorIndex(DIMENSIONS)
         return
     collection = f"hilvan-test-{uuid.uuid4().hex}"
     index = connected(engine, edge_address, collection)
-    await index.ensure()
     try:
         yield index
     finally:
@@ -130,6 +137,17 @@ async def found(
 
 
 # What an index promises about its contents
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_an_index_is_made_once(engine: str, edge_address: str) -> None:
+    """`ensure` is true when there was no index, and false when it is there with what it holds."""
+    async with made(engine, edge_address) as index:
+        assert await index.ensure() is True
+        await index.upsert([placed("m1")])
+        assert await index.ensure() is False
+        assert await found(index) == [uid("m1")]
+        await index.drop()
 
 
 async def test_next_search_sees_an_upsert(index: VectorIndex) -> None:

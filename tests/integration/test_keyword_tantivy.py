@@ -190,6 +190,47 @@ async def test_a_failing_engine_is_unavailable_until_it_is_back(tmp_path: Path) 
     await index.close()
 
 
+async def test_an_index_is_made_once(tmp_path: Path) -> None:
+    """`ensure` opens or makes the directory, and is true only when it had to be made."""
+    index = TantivyIndex(tmp_path / "index")
+    with pytest.raises(SourceUnavailable, match="not open"):
+        await index.ping()
+    with pytest.raises(SourceUnavailable, match="not open"):
+        await index.upsert([document("m1", "pottery")])
+    assert [await index.ensure(), await index.ensure()] == [True, False]
+    await index.upsert([document("m1", "pottery")])
+    assert await index.ensure() is False
+    assert await found(index, "pottery") == {document("m1").uid}
+    await index.close()
+    again = TantivyIndex(tmp_path / "index")
+    assert await again.ensure() is False
+    assert await found(again, "pottery") == {document("m1").uid}
+    await again.close()
+
+
+async def test_a_directory_that_was_removed_is_made_again(tmp_path: Path) -> None:
+    """An index whose directory is gone is made anew by `ensure`, which says so."""
+    index = TantivyIndex.open(tmp_path / "index")
+    await index.upsert([document("m1", "pottery")])
+    shutil.rmtree(tmp_path / "index")
+    assert await index.ensure() is True
+    assert await found(index, "pottery") == set()
+    await index.upsert([document("m2", "pottery")])
+    assert await found(index, "pottery") == {document("m2").uid}
+    await index.close()
+
+
+async def test_dropping_leaves_no_file(tmp_path: Path) -> None:
+    """A dropped index is gone with its directory, and answers nothing."""
+    index = TantivyIndex.open(tmp_path / "index")
+    await index.upsert([document("m1", "pottery")])
+    await index.drop()
+    assert not (tmp_path / "index").exists()
+    with pytest.raises(SourceUnavailable):
+        await found(index, "pottery")
+    await index.close()
+
+
 STEMS = ("trabaj", "mes", "año", "room", "plan")
 ENDINGS = ("", "s", "ar", "ando", "ados", "ing", "ed", "er", "mente")
 

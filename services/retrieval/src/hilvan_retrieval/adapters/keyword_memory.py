@@ -41,7 +41,14 @@ class MemoryKeywordIndex:
     def __init__(self) -> None:
         """Start empty."""
         self._entries: dict[Uid, _Indexed] = {}
+        self._is_new = True
         self._is_closed = False
+
+    async def ensure(self) -> bool:
+        """See `KeywordIndex`. It is new the first time."""
+        await self.ping()
+        is_new, self._is_new = self._is_new, False
+        return is_new
 
     async def upsert(self, documents: Sequence[IndexDocument]) -> None:
         """See `KeywordIndex`."""
@@ -76,6 +83,11 @@ class MemoryKeywordIndex:
         """See `KeywordIndex`."""
         if self._is_closed:
             raise SourceUnavailable("the keyword index is closed")
+
+    async def drop(self) -> None:
+        """See `KeywordIndex`."""
+        await self.ping()
+        self._entries.clear()
 
     async def close(self) -> None:
         """See `KeywordIndex`."""

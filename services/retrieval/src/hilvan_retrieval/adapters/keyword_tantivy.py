@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from tantivy import Document, Index, IndexWriter
+from tantivy import Document, Index, IndexWriter, Searcher
 
 from hilvan_retrieval.adapters import keyword_tantivy_query as engine
 from hilvan_retrieval.core.analysis import ANALYSIS_VERSION
@@ -40,12 +41,13 @@ class TantivyIndex:
     run in threads of their own on the last commit. tantivy releases the GIL in both.
     """
 
-    def __init__(self, index: Index) -> None:
-        """Take the write lock of ``index``; ValueError when it is taken or files are damaged."""
-        self._index = index
-        self._writer: IndexWriter | None = _writer(index)
-        self._searcher = index.searcher()
-        engine.probe(self._searcher)
+    def __init__(self, path: Path) -> None:
+        """Choose a directory; it is not touched before `ensure` or `open`."""
+        self._path = path
+        self._index: Index | None = None
+        self._writer: IndexWriter | None = None
+        self._searcher: Searcher | None = None
+        self._is_new = False
         self._waiting: deque[_Write] = deque()
         self._write_thread = ThreadPoolExecutor(1, "keyword-write")
         self._read_threads = ThreadPoolExecutor(_READER_THREADS, "keyword-read")
@@ -59,15 +61,14 @@ class TantivyIndex:
             EngineMisconfigured: the index was written by another version, is damaged, is open in
                 another process, or the directory can't be used. The message names the fix.
         """
-        try:
-            return cls(_open(path))
-        except (OSError, ValueError) as error:
-            if "LockBusy" in str(error):
-                raise EngineMisconfigured(
-                    f"the keyword index in {path} is open in another process: stop that one, or "
-                    "give this one a directory of its own"
-                ) from error
-            raise _unusable(path, str(error)) from error
+        index = cls(path)
+        index._open()
+        return index
+
+    async def ensure(self) -> bool:
+        """See `KeywordIndex`. Opens the directory, or makes it where there is none any more."""
+        self._refuse_when_closed()
+        return await asyncio.get_running_loop().run_in_executor(self._write_thread, self._ensure)
 
     async def upsert(self, documents: Sequence[IndexDocument]) -> None:
         """See `KeywordIndex`."""
@@ -85,20 +86,25 @@ class TantivyIndex:
 
     async def search(self, queries: Sequence[KeywordQuery]) -> list[list[Hit]]:
         """See `KeywordIndex`. One thread answers all queries, from one state of the index."""
-        return await self._run(self._read_threads, lambda: engine.answer(self._searcher, queries))
+        return await self._run(self._read_threads, lambda: engine.answer(self._opened(), queries))
 
     async def revisions(self, bucket: str) -> dict[Uid, int]:
         """See `KeywordIndex`."""
-        return await self._run(self._read_threads, lambda: engine.revisions(self._searcher, bucket))
+        return await self._run(self._read_threads, lambda: engine.revisions(self._opened(), bucket))
 
     async def state(self) -> IndexState:
         """See `KeywordIndex`."""
         self._refuse_when_closed()
-        return IndexState("tantivy", self._searcher.num_docs)
+        return IndexState("tantivy", self._opened().num_docs)
 
     async def ping(self) -> None:
         """See `KeywordIndex`. Goes the way of a search, so that busy threads count."""
-        await self._run(self._read_threads, lambda: engine.probe(self._searcher))
+        await self._run(self._read_threads, lambda: engine.probe(self._opened()))
+
+    async def drop(self) -> None:
+        """See `KeywordIndex`. Removes the directory."""
+        self._refuse_when_closed()
+        await asyncio.get_running_loop().run_in_executor(self._write_thread, self._remove)
 
     async def close(self) -> None:
         """See `KeywordIndex`. Writes that wait are committed first."""
@@ -112,6 +118,33 @@ class TantivyIndex:
     def _refuse_when_closed(self) -> None:
         if self._is_closed:
             raise SourceUnavailable("the keyword index is closed")
+
+    def _opened(self) -> Searcher:
+        if self._searcher is None:
+            raise SourceUnavailable("the keyword index is not open")
+        return self._searcher
+
+    def _ensure(self) -> bool:
+        if self._index is None or not self._path.exists():
+            self._open()
+        is_new, self._is_new = self._is_new, False
+        return is_new
+
+    def _open(self) -> None:
+        self._release()
+        try:
+            index, is_new = _opened_index(self._path)
+            writer, searcher = _writer(index), index.searcher()
+            engine.probe(searcher)
+        except (OSError, ValueError) as error:
+            if "LockBusy" in str(error):
+                raise EngineMisconfigured(
+                    f"the keyword index in {self._path} is open in another process: stop that "
+                    "one, or give this one a directory of its own"
+                ) from error
+            raise _unusable(self._path, str(error)) from error
+        self._index, self._writer, self._searcher = index, writer, searcher
+        self._is_new = is_new
 
     async def _run(self, threads: Executor, call: Callable[[], _Result]) -> _Result:
         self._refuse_when_closed()
@@ -142,6 +175,8 @@ class TantivyIndex:
                 write.done.set_result(None)
 
     def _commit(self, batch: Iterable[_Write]) -> None:
+        if self._index is None:
+            raise SourceUnavailable("the keyword index is not open")
         self._writer = self._writer or _writer(self._index)
         for write in batch:
             for uid in write.removed:
@@ -153,7 +188,11 @@ class TantivyIndex:
         self._searcher = self._index.searcher()
 
     def _release(self) -> None:
-        self._writer = None
+        self._index = self._writer = self._searcher = None
+
+    def _remove(self) -> None:
+        self._release()
+        shutil.rmtree(self._path, ignore_errors=True)
 
 
 def _writer(index: Index) -> IndexWriter:
@@ -163,12 +202,14 @@ def _writer(index: Index) -> IndexWriter:
 def _guarded(call: Callable[[], _Result]) -> _Result:
     try:
         return call()
+    except SourceUnavailable:
+        raise
     except BaseException as error:
         # A panic of the engine is no Exception, and would pass every handler above.
         raise SourceUnavailable("the keyword index failed") from error
 
 
-def _open(path: Path) -> Index:
+def _opened_index(path: Path) -> tuple[Index, bool]:
     path.mkdir(parents=True, exist_ok=True)
     has_meta = Index.exists(str(path))
     is_new = not has_meta and not any(path.glob("*.idx"))
@@ -186,7 +227,7 @@ def _open(path: Path) -> Index:
         raise _unusable(path, "it was written by another version of tantivy")
     index = Index(engine.schema(), path=str(path))
     index.config_reader("manual")
-    return index
+    return index, is_new
 
 
 def _unusable(path: Path, why: str) -> EngineMisconfigured:

@@ -15,7 +15,14 @@ class MemoryVectorIndex:
         """Make an empty index for vectors of one size."""
         self._dimensions = dimensions
         self._documents: dict[Uid, IndexDocument] = {}
+        self._is_new = True
         self._closed = False
+
+    async def ensure(self) -> bool:
+        """Be new the first time."""
+        self._require_open()
+        is_new, self._is_new = self._is_new, False
+        return is_new
 
     async def search(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
         """Rank by cosine."""
@@ -53,6 +60,11 @@ class MemoryVectorIndex:
     async def ping(self) -> None:
         """Serve until closed."""
         self._require_open()
+
+    async def drop(self) -> None:
+        """Forget everything."""
+        self._require_open()
+        self._documents.clear()
 
     async def close(self) -> None:
         """Refuse everything from now on."""

@@ -223,7 +223,7 @@ class QdrantIndex:
             raise SourceUnavailable(f"Qdrant has no collection {self._collection!r}")
 
     async def drop(self) -> None:
-        """Remove the collection with everything in it, such as one that a newer replaced."""
+        """Remove the collection with everything in it; one that is gone already is no error."""
         request = qdrant.DeleteCollection(collection_name=self._collection)
         await self._call(self._collections.Delete, request, self._write_timeout)
 

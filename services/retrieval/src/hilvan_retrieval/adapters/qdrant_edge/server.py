@@ -90,9 +90,10 @@ class Engine:
         return qdrant.CollectionOperationResponse(result=True)
 
     def drop(self, request: qdrant.DeleteCollection) -> qdrant.CollectionOperationResponse:
-        """Remove a collection."""
-        self._store.delete(request.collection_name)
-        return qdrant.CollectionOperationResponse(result=True)
+        """Remove a collection; false when there is none, as a server has it."""
+        if is_there := request.collection_name in self._store:
+            self._store.delete(request.collection_name)
+        return qdrant.CollectionOperationResponse(result=is_there)
 
     def exists(self, request: qdrant.CollectionExistsRequest) -> qdrant.CollectionExistsResponse:
         """Tell whether a collection is there."""
