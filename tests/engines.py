@@ -1,0 +1,260 @@
+"""The one place that decides where a test's engine comes from.
+
+In this order: an address in the environment, a process of this run, a container where Docker
+answers. An address that is given is used or is an error: it is never passed over for the next way.
+"""
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import grpc
+import httpx
+import pytest
+from engine_containers import container
+from engine_notes import (
+    OPENSEARCH,
+    POSTGRESQL,
+    QDRANT,
+    EngineMissing,
+    note_engine,
+    note_missing,
+)
+from opensearch_process import running_opensearch
+from postgres_process import running_server
+
+from hilvan_retrieval.adapters.qdrant.stubs import qdrant as stubs
+
+QDRANT_URL = "HILVAN_TEST_QDRANT_URL"
+QDRANT_API_KEY = "HILVAN_TEST_QDRANT_API_KEY"
+OPENSEARCH_URL = "HILVAN_TEST_OPENSEARCH_URL"
+POSTGRES_URL = "HILVAN_TEST_POSTGRES_URL"
+GIVEN_S = 10.0
+CONTAINER_S = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine that answers: where it is and how it was obtained.
+
+    `address` is host:port for Qdrant's gRPC, else a URL. `key` and `secure` (TLS) are Qdrant's.
+    """
+
+    address: str
+    how: str
+    version: str = ""
+    key: str = ""
+    secure: bool = False
+
+
+Way = Callable[[], AbstractContextManager[Engine]]
+"""One way to an engine; entering it raises EngineMissing when it is closed."""
+Ask = Callable[[Engine], str]
+"""Asks an engine for its version."""
+
+
+class NotAnswering(Exception):
+    """An engine that must be there doesn't answer."""
+
+
+@contextmanager
+def first_of(name: str, *ways: Way) -> Iterator[Engine]:
+    """Give the engine of the first way that is open, and note it.
+
+    Raises:
+        EngineMissing: Every way is closed; the message has each one's reason.
+    """
+    reasons: list[str] = []
+    with ExitStack() as stack:
+        for way in ways:
+            try:
+                engine = stack.enter_context(way())
+            except EngineMissing as error:
+                reasons.append(str(error))
+                continue
+            note_engine(name, engine.how, engine.version)
+            yield engine
+            return
+    raise EngineMissing("; ".join(reasons))
+
+
+def without(config: pytest.Config, name: str, reason: str) -> NoReturn:
+    """End a test that can't have its engine: a skip, or a failure with --require-real."""
+    note_missing(name, reason)
+    told = f"no {name}: {reason}"
+    if config.getoption("--require-real"):
+        pytest.fail(told, pytrace=False)
+    pytest.skip(told)
+
+
+@contextmanager
+def given(
+    config: pytest.Config, name: str, engine: AbstractContextManager[Engine]
+) -> Iterator[Engine]:
+    """Give an engine to a test, or end the test as `without` does."""
+    with ExitStack() as stack:
+        try:
+            got = stack.enter_context(engine)
+        except EngineMissing as error:
+            without(config, name, str(error))
+        yield got
+
+
+def answering(engine: Engine, ask: Ask, seconds: float) -> Engine:
+    """Wait until an engine tells its version, and give it with that.
+
+    Raises:
+        NotAnswering: It didn't in time.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return replace(engine, version=ask(engine))
+        except (OSError, httpx.HTTPError, grpc.RpcError, asyncpg.PostgresError) as error:
+            if time.monotonic() > until:
+                told = f"{engine.how} doesn't answer: {type(error).__name__}"
+                raise NotAnswering(told) from error
+            time.sleep(0.2)
+
+
+def address(variable: str, ask: Ask, read: Callable[[str], Engine]) -> Way:
+    """The way by an address in the environment."""
+
+    @contextmanager
+    def way() -> Iterator[Engine]:
+        if not (value := os.environ.get(variable)):
+            raise EngineMissing(f"{variable} is not set")
+        engine = replace(read(value), how=f"the address in {variable}")
+        yield answering(engine, ask, GIVEN_S)
+
+    return way
+
+
+def process(running: Callable[[], AbstractContextManager[str]], ask: Ask, how: str) -> Way:
+    """The way by a process of this run."""
+
+    @contextmanager
+    def way() -> Iterator[Engine]:
+        with running() as url:
+            yield answering(Engine(url, how), ask, GIVEN_S)
+
+    return way
+
+
+def docker(image: str, port: int, ask: Ask, address: str, **environment: str) -> Way:
+    """The way by a container; `{host}` in the address becomes its host and port."""
+
+    @contextmanager
+    def way() -> Iterator[Engine]:
+        with container(image, port, environment) as host:
+            engine = Engine(address.format(host=host), f"a container of {image}")
+            yield answering(engine, ask, CONTAINER_S)
+
+    return way
+
+
+def ask_qdrant(engine: Engine) -> str:
+    """A Qdrant server's version."""
+    made = (
+        grpc.secure_channel(engine.address, grpc.ssl_channel_credentials())
+        if engine.secure
+        else grpc.insecure_channel(engine.address)
+    )
+    metadata = (("api-key", engine.key),) if engine.key else ()
+    with made as channel:
+        service: Any = stubs.QdrantStub(channel)  # type: ignore[no-untyped-call] # generated
+        answer = service.HealthCheck(stubs.HealthCheckRequest(), timeout=5.0, metadata=metadata)
+    return str(answer.version)
+
+
+def ask_opensearch(engine: Engine) -> str:
+    """An OpenSearch's version."""
+    answer = httpx.get(engine.address, trust_env=False, timeout=5.0)
+    return str(answer.raise_for_status().json()["version"]["number"])
+
+
+async def ask_postgres_now(url: str) -> str:
+    """A PostgreSQL's version."""
+    connection = await asyncpg.connect(url, timeout=5.0)
+    try:
+        return str(await connection.fetchval("SHOW server_version"))
+    finally:
+        await connection.close()
+
+
+def ask_postgres(engine: Engine) -> str:
+    """A PostgreSQL's version, asked in a thread: the caller's may have a loop that runs."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, ask_postgres_now(engine.address)).result()
+
+
+def read_qdrant(value: str) -> Engine:
+    """Read host:port, perhaps after a scheme: https is TLS, anything else is plain."""
+    scheme, _, host = value.rpartition("://")
+    return Engine(host, "", key=os.environ.get(QDRANT_API_KEY, ""), secure=scheme == "https")
+
+
+def qdrant() -> AbstractContextManager[Engine]:
+    """A Qdrant server. No package carries one, so no process can be started."""
+    return first_of(
+        QDRANT,
+        address(QDRANT_URL, ask_qdrant, read_qdrant),
+        docker("qdrant/qdrant:v1.17.1", 6334, ask_qdrant, "{host}"),
+    )
+
+
+def opensearch() -> AbstractContextManager[Engine]:
+    """An OpenSearch of one node, without the security plugin."""
+    settings = {"discovery.type": "single-node", "DISABLE_SECURITY_PLUGIN": "true"}
+    image = "opensearchproject/opensearch:2.19.6"
+    return first_of(
+        OPENSEARCH,
+        address(OPENSEARCH_URL, ask_opensearch, lambda value: Engine(value.rstrip("/"), "")),
+        process(running_opensearch, ask_opensearch, "a process on Maven's jars"),
+        docker(image, 9200, ask_opensearch, "http://{host}", **settings),
+    )
+
+
+def postgresql() -> AbstractContextManager[Engine]:
+    """A PostgreSQL, by the address of a user who may create databases."""
+    url = "postgresql://postgres:hilvan@{host}/postgres"
+    return first_of(
+        POSTGRESQL,
+        address(POSTGRES_URL, ask_postgres, lambda value: Engine(value, "")),
+        process(running_postgres, ask_postgres, "a process of installed programs"),
+        docker("postgres:17", 5432, ask_postgres, url, POSTGRES_PASSWORD="hilvan"),
+    )
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """Give the address of a PostgreSQL process of its own."""
+    with running_server() as server:
+        yield server.url
+
+
+@asynccontextmanager
+async def fresh_database(url: str) -> AsyncIterator[str]:
+    """Give the address of a new, empty database of a PostgreSQL; drop it afterwards.
+
+    Args:
+        url: postgresql://… of a user who may create databases.
+    """
+    name = f"hilvan_test_{uuid.uuid4().hex}"
+    connection = await asyncpg.connect(url, timeout=GIVEN_S)
+    try:
+        await connection.execute(f"CREATE DATABASE {name}")
+        try:
+            yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+        finally:
+            await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        await connection.close()
