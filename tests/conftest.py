@@ -1,16 +1,24 @@
 """The engines of tests: each is started once, when a test first asks for it."""
 
-from collections.abc import Iterator
-
-import engines
 import pytest
 from engine_notes import OPENSEARCH, POSTGRESQL, QDRANT, report
+from engines import RUN, Engine
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --require-real."""
     text = "fail where a real engine (Qdrant, OpenSearch, PostgreSQL) is missing, don't skip"
     parser.addoption("--require-real", action="store_true", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Say whether a missing engine is a failure."""
+    RUN.required = config.getoption("--require-real")
+
+
+def pytest_sessionfinish() -> None:
+    """Stop the engines."""
+    RUN.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -22,21 +30,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session")
-def qdrant_server(request: pytest.FixtureRequest) -> Iterator[engines.Engine]:
+def qdrant_server() -> Engine:
     """Give a Qdrant server: host:port in `address`, `key`, `secure`."""
-    with engines.given(request.config, QDRANT, engines.qdrant()) as engine:
-        yield engine
+    return RUN.engine(QDRANT)
 
 
 @pytest.fixture(scope="session")
-def opensearch_url(request: pytest.FixtureRequest) -> Iterator[str]:
+def opensearch_url() -> str:
     """Give an OpenSearch's address, http://host:port."""
-    with engines.given(request.config, OPENSEARCH, engines.opensearch()) as engine:
-        yield engine.address
+    return RUN.engine(OPENSEARCH).address
 
 
 @pytest.fixture(scope="session")
-def postgres_url(request: pytest.FixtureRequest) -> Iterator[str]:
+def postgres_url() -> str:
     """Give a PostgreSQL's address, postgresql://…; see `engines.fresh_database`."""
-    with engines.given(request.config, POSTGRESQL, engines.postgresql()) as engine:
-        yield engine.address
+    return RUN.engine(POSTGRESQL).address

@@ -8,11 +8,11 @@ import asyncio
 import os
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -57,6 +57,8 @@ class Engine:
 
 Way = Callable[[], AbstractContextManager[Engine]]
 """One way to an engine; entering it raises EngineMissing when it is closed."""
+Source = Callable[[], AbstractContextManager[Engine]]
+"""All ways to an engine; entering it raises EngineMissing when each is closed."""
 Ask = Callable[[Engine], str]
 """Asks an engine for its version."""
 
@@ -86,26 +88,39 @@ def first_of(name: str, *ways: Way) -> Iterator[Engine]:
     raise EngineMissing("; ".join(reasons))
 
 
-def without(config: pytest.Config, name: str, reason: str) -> NoReturn:
-    """End a test that can't have its engine: a skip, or a failure with --require-real."""
-    note_missing(name, reason)
-    told = f"no {name}: {reason}"
-    if config.getoption("--require-real"):
-        pytest.fail(told, pytrace=False)
-    pytest.skip(told)
+class Run:
+    """The engines of one run of tests: each is started at its first use and kept until the end."""
 
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        """Know where engines come from, by name; start none."""
+        self.required = False
+        """Whether a missing engine fails its tests (--require-real)."""
+        self._sources = sources
+        self._stack = ExitStack()
+        self._found: dict[str, Engine | EngineMissing] = {}
 
-@contextmanager
-def given(
-    config: pytest.Config, name: str, engine: AbstractContextManager[Engine]
-) -> Iterator[Engine]:
-    """Give an engine to a test, or end the test as `without` does."""
-    with ExitStack() as stack:
+    def engine(self, name: str) -> Engine:
+        """Give an engine, or end the test that asks: a skip, or a failure where it is required."""
+        if name not in self._found:
+            self._found[name] = self._start(name)
+        found = self._found[name]
+        if isinstance(found, Engine):
+            return found
+        if self.required:
+            pytest.fail(f"no {name}: {found}", pytrace=False)
+        pytest.skip(f"no {name}: {found}")
+
+    def _start(self, name: str) -> Engine | EngineMissing:
         try:
-            got = stack.enter_context(engine)
-        except EngineMissing as error:
-            without(config, name, str(error))
-        yield got
+            return self._stack.enter_context(self._sources[name]())
+        except EngineMissing as missing:
+            note_missing(name, str(missing))
+            return missing
+
+    def close(self) -> None:
+        """Stop what was started."""
+        self._found.clear()
+        self._stack.close()
 
 
 def answering(engine: Engine, ask: Ask, seconds: float) -> Engine:
@@ -202,6 +217,13 @@ def read_qdrant(value: str) -> Engine:
     return Engine(host, "", key=os.environ.get(QDRANT_API_KEY, ""), secure=scheme == "https")
 
 
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """Give the address of a PostgreSQL process of its own."""
+    with running_server() as server:
+        yield server.url
+
+
 def qdrant() -> AbstractContextManager[Engine]:
     """A Qdrant server. No package carries one, so no process can be started."""
     return first_of(
@@ -234,11 +256,8 @@ def postgresql() -> AbstractContextManager[Engine]:
     )
 
 
-@contextmanager
-def running_postgres() -> Iterator[str]:
-    """Give the address of a PostgreSQL process of its own."""
-    with running_server() as server:
-        yield server.url
+RUN = Run({QDRANT: qdrant, OPENSEARCH: opensearch, POSTGRESQL: postgresql})
+"""The engines of this run, for fixtures and for doubles that no fixture reaches."""
 
 
 @asynccontextmanager
