@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from engine_notes import POSTGRESQL
+from engines import RUN
+from postgres_databases import new_database
 
 from hilvan_kit.auth import Principal, Role
 from hilvan_retrieval.adapters.records import (
@@ -17,6 +20,8 @@ from hilvan_retrieval.adapters.records import (
     SqlEntryStore,
     SqlOutbox,
     SqlPolicyStore,
+    migrate,
+    open_record,
     open_sqlite,
 )
 from hilvan_retrieval.model import Axis, Entry, Layer, Owner, SpacePolicy, Vector
@@ -101,31 +106,56 @@ class Record:
 async def sqlite_record() -> AsyncIterator[Record]:
     """Open a record in a new SQLite file."""
     with quick_folder() as folder:
-        clock = Clock()
-
-        @asynccontextmanager
-        async def opened() -> AsyncIterator[Database]:
-            database = open_sqlite(folder / "record.sqlite")
-            await database.prepare(MODEL)
-            try:
-                yield database
-            finally:
-                await database.close()
-
-        @asynccontextmanager
-        async def again() -> AsyncIterator[SqlEntryStore]:
-            async with opened() as other:
-                yield SqlEntryStore(other, clock)
-
-        async with opened() as database:
-            yield Record(
-                SqlEntryStore(database, clock),
-                SqlOutbox(database, clock),
-                SqlPolicyStore(database),
-                clock,
-                again,
-            )
+        async with _record(lambda: open_sqlite(folder / "record.sqlite")) as record:
+            yield record
 
 
-RECORDS: Mapping[str, Callable[[], AbstractAsyncContextManager[Record]]] = {"sqlite": sqlite_record}
+@asynccontextmanager
+async def postgres_record() -> AsyncIterator[Record]:
+    """Open a record in a new database of the session's PostgreSQL."""
+    async with (
+        new_database(RUN.engine(POSTGRESQL).address, "hilvan_record", _migrate_at) as address,
+        _record(lambda: open_record(address, Path("unused"))) as record,
+    ):
+        yield record
+
+
+async def _migrate_at(address: str) -> None:
+    database = open_record(address, Path("unused"))
+    await migrate(database)
+    await database.close()
+
+
+@asynccontextmanager
+async def _record(connect: Callable[[], Database]) -> AsyncIterator[Record]:
+    clock = Clock()
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Database]:
+        database = connect()
+        try:
+            await migrate(database)
+            yield database
+        finally:
+            await database.close()
+
+    @asynccontextmanager
+    async def again() -> AsyncIterator[SqlEntryStore]:
+        async with opened() as other:
+            yield SqlEntryStore(other, clock)
+
+    async with opened() as database:
+        yield Record(
+            SqlEntryStore(database, clock),
+            SqlOutbox(database, clock),
+            SqlPolicyStore(database),
+            clock,
+            again,
+        )
+
+
+RECORDS: Mapping[str, Callable[[], AbstractAsyncContextManager[Record]]] = {
+    "sqlite": sqlite_record,
+    "postgresql": postgres_record,
+}
 """Every adapter of the record, for the contract suites: by name, how to open a new one."""

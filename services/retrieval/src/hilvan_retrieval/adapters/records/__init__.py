@@ -1,8 +1,21 @@
-"""The record in SQL: SQLite now, PostgreSQL by the same statements."""
+"""The record in SQL: SQLite and PostgreSQL by the same statements."""
 
-from hilvan_retrieval.adapters.records.database import Database, open_sqlite
+from hilvan_retrieval.adapters.records.database import (
+    Database,
+    migrate,
+    open_record,
+    open_sqlite,
+)
 from hilvan_retrieval.adapters.records.outbox import SqlOutbox
 from hilvan_retrieval.adapters.records.policies import SqlPolicyStore
 from hilvan_retrieval.adapters.records.store import SqlEntryStore
 
-__all__ = ["Database", "SqlEntryStore", "SqlOutbox", "SqlPolicyStore", "open_sqlite"]
+__all__ = [
+    "Database",
+    "SqlEntryStore",
+    "SqlOutbox",
+    "SqlPolicyStore",
+    "migrate",
+    "open_record",
+    "open_sqlite",
+]

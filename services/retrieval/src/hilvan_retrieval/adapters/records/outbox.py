@@ -74,7 +74,7 @@ class SqlOutbox:
             ]
             await put_vectors(connection, model, rows)
 
-        await self._database.write(work)
+        await self._database.write(work, locks=await self._tenants(list(made)))
 
     async def settle(self, feed: str, rows: Sequence[OutboxRow]) -> None:  # noqa: ARG002 - see below
         """Remove rows that were not written again."""
@@ -128,7 +128,13 @@ class SqlOutbox:
                 )
             await connection.execute(insert(outbox), rows)
 
-        await self._database.write(work)
+        await self._database.write(work, locks=await self._tenants(uids))
+
+    async def _tenants(self, uids: Sequence[Uid]) -> list[str]:
+        """Whose entries these are, to lock them: an entry never changes its tenant."""
+        statement = select(entries.c.tenant).where(entries.c.uid.in_(uids)).distinct()
+        async with self._database.read() as connection:
+            return list(await connection.scalars(statement))
 
     async def unsettled(self, uids: Sequence[Uid], feeds: Sequence[str]) -> bool:
         """Whether any of the feeds is still behind."""

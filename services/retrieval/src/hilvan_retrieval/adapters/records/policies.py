@@ -61,4 +61,4 @@ class SqlPolicyStore:
             if values is not None:
                 await connection.execute(insert(table).values(**key, **values))
 
-        await self._database.write(work)
+        await self._database.write(work, locks=(key["tenant"],))

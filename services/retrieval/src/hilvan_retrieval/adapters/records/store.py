@@ -73,7 +73,7 @@ class SqlEntryStore:
                 await self._keep_answer(connection, tenant, request, answer)
             return answer
 
-        return await self._database.write(work)
+        return await self._database.write(work, locks=(tenant,))
 
     async def count_accesses(
         self,
@@ -103,7 +103,7 @@ class SqlEntryStore:
                 await self._keep_answer(connection, tenant, request, Answer(str(counted)))
             return int(counted)
 
-        return await self._database.write(work)
+        return await self._database.write(work, locks=(tenant,))
 
     async def entries(self, tenant: str, ids: Sequence[str]) -> dict[str, Entry]:
         """The entries of these ids."""

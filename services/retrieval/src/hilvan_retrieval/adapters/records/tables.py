@@ -9,34 +9,32 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    String,
     Table,
     Text,
     UniqueConstraint,
     text,
 )
 
-metadata = MetaData()
+from hilvan_kit.sql.types import key_text, serial
 
-# SQLite numbers rows by itself only in an INTEGER primary key.
-_Serial = BigInteger().with_variant(Integer(), "sqlite")
+metadata = MetaData()
 
 meta = Table(
     "meta",
     metadata,
-    Column("key", String(64), primary_key=True),
+    Column("key", key_text(64), primary_key=True),
     Column("value", Text, nullable=False),
 )
 
 entries = Table(
     "entries",
     metadata,
-    Column("uid", String(36), primary_key=True),
-    Column("tenant", String(128), nullable=False),
-    Column("id", String(128), nullable=False),
-    Column("layer", String(16), nullable=False),
-    Column("owner", String(160), nullable=False),
-    Column("category", String(64), nullable=False),
+    Column("uid", key_text(36), primary_key=True),
+    Column("tenant", key_text(128), nullable=False),
+    Column("id", key_text(128), nullable=False),
+    Column("layer", key_text(16), nullable=False),
+    Column("owner", key_text(160), nullable=False),
+    Column("category", key_text(64), nullable=False),
     Column("title", Text, nullable=False),
     Column("text", Text, nullable=False),
     Column("importance", Float),
@@ -48,7 +46,7 @@ entries = Table(
     Column("last_access_us", BigInteger),
     Column("valid_from_us", BigInteger),
     Column("valid_until_us", BigInteger),
-    Column("superseded_by", String(128), nullable=False),
+    Column("superseded_by", key_text(128), nullable=False),
     Column("supersede_us", BigInteger),
     Column("details", Text, nullable=False),
     Column("decay_us", BigInteger),
@@ -64,9 +62,9 @@ entries = Table(
 vectors = Table(
     "vectors",
     metadata,
-    Column("uid", String(36), primary_key=True),
-    Column("model", String(128), primary_key=True),
-    Column("text_hash", String(64), nullable=False),
+    Column("uid", key_text(36), primary_key=True),
+    Column("model", key_text(128), primary_key=True),
+    Column("text_hash", key_text(64), nullable=False),
     Column("vector", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -74,22 +72,22 @@ vectors = Table(
 generations = Table(
     "generations",
     metadata,
-    Column("source", String(16), primary_key=True),
+    Column("source", key_text(16), primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("engine", String(32), nullable=False),
-    Column("recipe", String(128), nullable=False),
-    Column("state", String(16), nullable=False),
+    Column("engine", key_text(32), nullable=False),
+    Column("recipe", key_text(128), nullable=False),
+    Column("state", key_text(16), nullable=False),
     Column("filled", Integer, nullable=False),
 )
 
 outbox = Table(
     "outbox",
     metadata,
-    Column("seq", _Serial, primary_key=True, autoincrement=True),
-    Column("feed", String(32), nullable=False),
-    Column("uid", String(36), nullable=False),
-    Column("tenant", String(128), nullable=False),
-    Column("entry_id", String(128), nullable=False),
+    Column("seq", serial(), primary_key=True, autoincrement=True),
+    Column("feed", key_text(32), nullable=False),
+    Column("uid", key_text(36), nullable=False),
+    Column("tenant", key_text(128), nullable=False),
+    Column("entry_id", key_text(128), nullable=False),
     Column("create_us", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False, default=0),
     Column("due_us", BigInteger, nullable=False, default=0),
@@ -104,9 +102,9 @@ outbox = Table(
 requests = Table(
     "requests",
     metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("request_id", String(36), primary_key=True),
-    Column("digest", String(64), nullable=False),
+    Column("tenant", key_text(128), primary_key=True),
+    Column("request_id", key_text(36), primary_key=True),
+    Column("digest", key_text(64), nullable=False),
     Column("answer", Text, nullable=False),
     Column("create_us", BigInteger, nullable=False, index=True),
 )
@@ -114,27 +112,27 @@ requests = Table(
 space_policies = Table(
     "space_policies",
     metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("space_id", String(128), primary_key=True),
+    Column("tenant", key_text(128), primary_key=True),
+    Column("space_id", key_text(128), primary_key=True),
     Column("policy", Text, nullable=False),
 )
 
 user_mutes = Table(
     "user_mutes",
     metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("user", String(128), primary_key=True),
+    Column("tenant", key_text(128), primary_key=True),
+    Column("user", key_text(128), primary_key=True),
     Column("mutes", Text, nullable=False),
 )
 
 conflicts = Table(
     "conflicts",
     metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("older_id", String(128), primary_key=True),
-    Column("newer_id", String(128), primary_key=True),
-    Column("older_hash", String(64), nullable=False),
-    Column("newer_hash", String(64), nullable=False),
+    Column("tenant", key_text(128), primary_key=True),
+    Column("older_id", key_text(128), primary_key=True),
+    Column("newer_id", key_text(128), primary_key=True),
+    Column("older_hash", key_text(64), nullable=False),
+    Column("newer_hash", key_text(64), nullable=False),
     Column("evidence", Text, nullable=False),
     Column("first_us", BigInteger, nullable=False),
     Column("last_us", BigInteger, nullable=False),
@@ -144,9 +142,9 @@ conflicts = Table(
 consolidations = Table(
     "consolidations",
     metadata,
-    Column("id", String(36), primary_key=True),
-    Column("tenant", String(128), nullable=False),
-    Column("state", String(16), nullable=False),
+    Column("id", key_text(36), primary_key=True),
+    Column("tenant", key_text(128), nullable=False),
+    Column("state", key_text(16), nullable=False),
     Column("begin_us", BigInteger, nullable=False),
     Column("end_us", BigInteger),
     Column("position", Text, nullable=False),
@@ -156,11 +154,11 @@ consolidations = Table(
 consolidation_steps = Table(
     "consolidation_steps",
     metadata,
-    Column("run_id", String(36), primary_key=True),
+    Column("run_id", key_text(36), primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("action", String(16), nullable=False),
-    Column("entry_id", String(128), nullable=False),
-    Column("other_id", String(128), nullable=False),
+    Column("action", key_text(16), nullable=False),
+    Column("entry_id", key_text(128), nullable=False),
+    Column("other_id", key_text(128), nullable=False),
     Column("reason", Text, nullable=False),
     Column("before", Text, nullable=False),
     Column("after", Text, nullable=False),

@@ -1,0 +1,88 @@
+"""Bringing a database to the schema of this release, with alembic."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from hilvan_kit.sql.database import Database
+from hilvan_kit.sql.errors import DatabaseMisconfigured
+
+PATIENCE_S = 3600.0
+LOCK = "schema migration"
+
+
+@dataclass(frozen=True, slots=True)
+class Migrations:
+    """A history of migrations, forward only, the same for every kind of database.
+
+    Attributes:
+        folder: where ``versions/`` is.
+        version_table: where a database says its revision; another one a service, so that two of
+            them may share a database.
+        adopt: given a database without such a table, tells the revision that it is at, or None
+            for one that has nothing yet.
+    """
+
+    folder: Path
+    version_table: str
+    adopt: Callable[[Connection], str | None]
+
+    async def apply(self, database: Database, *, may_change: bool = True) -> None:
+        """Bring the database to the last revision, in one transaction; one process at a time.
+
+        Raises:
+            DatabaseMisconfigured: a newer release migrated it, or it is behind and may not change.
+        """
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.run_sync(self.upgrade, may_change)
+
+        await database.write(work, locks=(LOCK,), patience_seconds=PATIENCE_S)
+
+    def upgrade(self, connection: Connection, may_change: bool = True) -> None:  # noqa: FBT001, FBT002 - run_sync passes by place
+        """As `apply`, inside a transaction that is open."""
+        # Imported here, because a service needs it once, at its start.
+        from alembic.config import Config
+        from alembic.runtime.environment import EnvironmentContext
+        from alembic.script import ScriptDirectory
+
+        scripts = ScriptDirectory(str(self.folder))
+        found = self.revision(connection)
+        if found == scripts.get_current_head():
+            return
+        self._require_known(found, scripts)
+        if not may_change:
+            raise DatabaseMisconfigured(
+                "the database is behind this release, and the settings say not to change it: "
+                "run the service once with --migrate-only"
+            )
+        adopted = self.adopt(connection) if found is None else None
+        self._require_known(adopted, scripts)
+
+        def steps(revision: Any, _: Any) -> Any:
+            return scripts._upgrade_revs("head", revision)  # noqa: SLF001 - alembic's manual says so
+
+        with EnvironmentContext(Config(), scripts, fn=steps) as environment:
+            environment.configure(connection=connection, version_table=self.version_table)
+            if adopted is not None:
+                environment.get_context().stamp(scripts, adopted)
+            environment.run_migrations()
+
+    def revision(self, connection: Connection) -> str | None:
+        """The database's revision; None for one without a table of revisions."""
+        from alembic.runtime.migration import MigrationContext
+
+        options = {"version_table": self.version_table}
+        return MigrationContext.configure(connection, opts=options).get_current_revision()
+
+    def _require_known(self, revision: str | None, scripts: Any) -> None:
+        known = {each.revision for each in scripts.walk_revisions()}
+        if revision is not None and revision not in known:
+            raise DatabaseMisconfigured(
+                f"a newer release migrated the database (revision {revision}): "
+                "use that release, or a backup from before it"
+            )
