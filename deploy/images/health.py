@@ -1,3 +1,4 @@
+# noqa: INP001 (a script)
 """The images' health check: ``health.py SERVICE`` ends with 0 when the service is ready.
 
 Asks over gRPC, as a client would, on the port that ``HILVAN_<SERVICE>_LISTEN`` names.
