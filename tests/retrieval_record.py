@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from engine_notes import POSTGRESQL
+from engine_notes import POSTGRESQL, SQLITE, note_engine
 from engines import RUN
 from postgres_databases import new_database
 
@@ -105,6 +105,7 @@ class Record:
 @asynccontextmanager
 async def sqlite_record() -> AsyncIterator[Record]:
     """Open a record in a new SQLite file."""
+    note_engine(SQLITE, "in the process of the tests")
     with quick_folder() as folder:
         async with _record(lambda: open_sqlite(folder / "record.sqlite")) as record:
             yield record

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from engine_notes import TANTIVY, note_engine
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from index_documents import NOW_MS, OWNER, TENANT, allowed, document, no_owner, only
@@ -27,6 +28,8 @@ async def opened(engine: str) -> AsyncIterator[KeywordIndex]:
         index: KeywordIndex = (
             MemoryKeywordIndex() if engine == "memory" else TantivyIndex.open(Path(folder))
         )
+        if engine == "tantivy":
+            note_engine(TANTIVY, "in the process of the tests")
         try:
             yield index
         finally:

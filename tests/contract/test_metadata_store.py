@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from engine_notes import SQLITE, note_engine
 
 from hilvan_curation.adapters.metadata import NoMetadata, SqlMetadata
 from hilvan_curation.errors import MetadataRequired, MetadataUnavailable, SessionNotFound
@@ -32,6 +33,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 @pytest.fixture
 async def kept(tmp_path: Path) -> AsyncIterator[SqlMetadata]:
     """The adapter that keeps something."""
+    note_engine(SQLITE, "in the process of the tests")
     made = await SqlMetadata.open_sqlite(tmp_path / "metadata.sqlite")
     yield made
     await made.close()

@@ -1,6 +1,5 @@
 """Each sentence of `VectorIndex`, on every adapter."""
 
-import os
 import subprocess
 import sys
 import uuid
@@ -10,6 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from engine_notes import EDGE, QDRANT, note_engine
+from engines import RUN
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from index_documents import NOW_MS, TENANT, allowed, document, no_owner, only
@@ -32,8 +33,6 @@ from hilvan_retrieval.model import (
 from hilvan_retrieval.ports import VectorIndex
 
 ENGINES = ("memory", "edge", "server")
-SERVER = "HILVAN_TEST_QDRANT_URL"
-API_KEY = "HILVAN_TEST_QDRANT_API_KEY"
 DIMENSIONS = 8
 
 
@@ -57,16 +56,19 @@ def edge_address() -> Iterator[str]:
 
 
 def connected(engine: str, edge_address: str, collection: str) -> QdrantIndex:
-    """Connect to the engine process, or to the server that the environment names."""
+    """Connect to the engine process, or to the server of this run."""
     if engine == "edge":
+        note_engine(EDGE, "a process of its own, over a unix socket")
         return QdrantIndex.connect(edge_address, DIMENSIONS, collection, timeout=20.0)
-    url = os.environ.get(SERVER)
-    if not url:
-        pytest.skip(f"no Qdrant server: set {SERVER} to its gRPC address, such as host:6334")
-    scheme, _, host = url.rpartition("://")
-    key = os.environ.get(API_KEY, "")
-    secure = scheme == "https"
-    return QdrantIndex.connect(host, DIMENSIONS, collection, api_key=key, tls=secure, timeout=20.0)
+    server = RUN.engine(QDRANT)
+    return QdrantIndex.connect(
+        server.address,
+        DIMENSIONS,
+        collection,
+        api_key=server.key,
+        tls=server.secure,
+        timeout=20.0,
+    )
 
 
 @asynccontextmanager
