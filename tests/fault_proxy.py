@@ -122,6 +122,12 @@ class FaultProxy:
                 while self._mode is mode:
                     await self._changed.wait()
 
+    def know(self, task: "asyncio.Task[None]") -> "asyncio.Task[None]":
+        """Keep a task of the rig's among `tasks` while it runs."""
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
     def _listen(self) -> None:
         self._listener = _bound(self.port)
         self._listener.listen(_BACKLOG)
@@ -146,10 +152,8 @@ class FaultProxy:
             return
         client.settimeout(0)
         link = _Link(self, client)
-        task = asyncio.create_task(link.run())
         self._links.add(link)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        task = self.know(asyncio.create_task(link.run()))
         task.add_done_callback(lambda _: self._links.discard(link))
 
 
@@ -206,7 +210,7 @@ class _Link:
             if self._engine is None:
                 answers, self._engine = await _connect(proxy.target)
                 self._writers.append(self._engine)
-                group.create_task(self._answers(answers, client))
+                proxy.know(group.create_task(self._answers(answers, client)))
             self._engine.write(self._unread + data)
             self._unread = b""
             await self._engine.drain()
