@@ -1,40 +1,71 @@
-"""Every sentence of `MetadataStore`, asked of SQLite and of the store that keeps nothing."""
+"""Every sentence of `MetadataStore`, asked of each database and of the store that keeps none."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from engine_notes import SQLITE, note_engine
+from engine_notes import POSTGRESQL
+from engines import RUN
+from postgres_databases import new_database
 
 from hilvan_curation.adapters.metadata import NoMetadata, SqlMetadata
+from hilvan_curation.adapters.metadata.database import open_sqlite
 from hilvan_curation.errors import MetadataRequired, MetadataUnavailable, SessionNotFound
 from hilvan_curation.model import Members, NoteMark, Session
 from hilvan_curation.ports import MetadataStore
+
+Open = Callable[[], Awaitable[SqlMetadata]]
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 MARKS = {"n1": NoteMark("Año «1»", "aa"), "n2": NoteMark("", "bb")}
 FIXED = {"acme": (Path("/vaults/acme"),)}
 
 
-@pytest.fixture(params=["sqlite", "none"])
+KINDS = ("sqlite", "postgresql")
+
+
+async def fill(address: str) -> None:
+    """Migrate a database, for others to be copies of."""
+    await (await SqlMetadata.open_postgres(address)).close()
+
+
+@asynccontextmanager
+async def place(kind: str, folder: Path) -> AsyncIterator[Open]:
+    """Give a way to open one new database of a kind, any number of times."""
+    if kind == "sqlite":
+        yield lambda: SqlMetadata.open_sqlite(folder / "metadata.sqlite")
+        return
+    server = RUN.engine(POSTGRESQL).address
+    async with new_database(server, "hilvan_metadata", fill) as address:
+        yield lambda: SqlMetadata.open_postgres(address)
+
+
+@pytest.fixture(params=[*KINDS, "none"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[MetadataStore]:
     """Each adapter."""
-    made: MetadataStore = (
-        NoMetadata(FIXED)
-        if request.param == "none"
-        else await SqlMetadata.open_sqlite(tmp_path / "metadata.sqlite")
-    )
-    yield made
-    await made.close()
+    if request.param == "none":
+        yield NoMetadata(FIXED)
+        return
+    async with place(request.param, tmp_path) as opened:
+        made = await opened()
+        yield made
+        await made.close()
+
+
+@pytest.fixture(params=KINDS)
+async def again(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
+    """Opens the same database once more, as a replica or the next start would."""
+    async with place(request.param, tmp_path) as opened:
+        yield opened
 
 
 @pytest.fixture
-async def kept(tmp_path: Path) -> AsyncIterator[SqlMetadata]:
-    """The adapter that keeps something."""
-    note_engine(SQLITE, "in the process of the tests")
-    made = await SqlMetadata.open_sqlite(tmp_path / "metadata.sqlite")
+async def kept(again: Open) -> AsyncIterator[SqlMetadata]:
+    """Each adapter that keeps something."""
+    made = await again()
     yield made
     await made.close()
 
@@ -62,7 +93,7 @@ def ruin(file: Path) -> None:
 
 
 async def test_a_store_says_whether_it_keeps_anything(store: MetadataStore) -> None:
-    """SQLite does, `none` does not."""
+    """A database does, `none` does not."""
     assert store.keeps is isinstance(store, SqlMetadata)
 
 
@@ -107,7 +138,7 @@ async def test_without_a_database_what_needs_one_says_so() -> None:
             await call
 
 
-# --- SQLite: vaults and members ------------------------------------------------------------------
+# --- databases: vaults and members ---------------------------------------------------------------
 
 
 async def test_vaults_are_told_by_tenant_and_path(kept: SqlMetadata) -> None:
@@ -133,7 +164,7 @@ async def test_members_are_told_by_tenant_and_space(kept: SqlMetadata) -> None:
     assert await kept.members("globex") == {"team": old}
 
 
-# --- SQLite: sessions ----------------------------------------------------------------------------
+# --- databases: sessions -------------------------------------------------------------------------
 
 
 async def test_an_acknowledged_session_tells_when_it_began_and_what_it_saw(
@@ -207,21 +238,35 @@ async def test_sessions_that_nobody_acknowledges_are_bounded(kept: SqlMetadata) 
         await kept.acknowledge("acme", "ana", waiting)
 
 
-# --- SQLite: the file ----------------------------------------------------------------------------
+# --- databases: what is kept ---------------------------------------------------------------------
 
 
-async def test_everything_survives_a_restart(kept: SqlMetadata, tmp_path: Path) -> None:
-    """What was set is in the file when the call returns."""
+async def test_everything_survives_a_restart(kept: SqlMetadata, again: Open) -> None:
+    """What was set is in the database when the call returns."""
     members = Members(frozenset({"bob"}), frozenset({"ana"}))
     await kept.add_vault("acme", Path("/v"))
     await kept.set_members("acme", "team", members)
     await kept.open_session(session("s1"), MARKS)
     await kept.acknowledge("acme", "ana", "s1")
-    again = await SqlMetadata.open_sqlite(tmp_path / "metadata.sqlite")
-    assert await again.vaults() == {"acme": (Path("/v"),)}
-    assert await again.members("acme") == {"team": members}
-    assert await again.last_acknowledged("acme", "ana", "p") == (NOON, MARKS)
-    await again.close()
+    other = await again()
+    assert await other.vaults() == {"acme": (Path("/v"),)}
+    assert await other.members("acme") == {"team": members}
+    assert await other.last_acknowledged("acme", "ana", "p") == (NOON, MARKS)
+    await other.close()
+
+
+async def test_replicas_that_set_one_thing_at_once_wait_for_each_other(
+    kept: SqlMetadata, again: Open
+) -> None:
+    """Two processes replace the same members again and again; none fails, and one set is left."""
+    other = await again()
+    one, two = Members(frozenset({"ana"})), Members(frozenset({"bob"}))
+    await asyncio.gather(
+        *(kept.set_members("acme", "team", one) for _ in range(10)),
+        *(other.set_members("acme", "team", two) for _ in range(10)),
+    )
+    assert (await kept.members("acme"))["team"] in (one, two)
+    await other.close()
 
 
 async def test_calls_at_once_all_take_effect(kept: SqlMetadata) -> None:
@@ -242,12 +287,9 @@ async def test_a_file_that_can_not_be_opened_is_said_so(tmp_path: Path) -> None:
 
 
 async def test_every_method_says_when_the_database_does_not_answer(tmp_path: Path) -> None:
-    """A file that is no database any more is MetadataUnavailable, whatever is asked."""
-    file = tmp_path / "metadata.sqlite"
-    await (await SqlMetadata.open_sqlite(file)).close()
-    store = await SqlMetadata.open_sqlite(file)
-    await store.close()
-    ruin(file)
+    """A file that is no database is MetadataUnavailable, whatever is asked."""
+    ruin(tmp_path / "metadata.sqlite")
+    store = SqlMetadata(open_sqlite(tmp_path / "metadata.sqlite"))
     for call in (
         store.vaults(),
         store.add_vault("acme", Path("/v")),

@@ -16,6 +16,7 @@ CurationError
 ├── VaultRefused            the folder is no vault that this server may take in
 ├── MetadataRequired        the call needs the metadata database, and there is none
 ├── MetadataUnavailable     the metadata database does not answer
+├── MetadataMisconfigured   it can't be used as it is set up; raised at start, names the fix
 └── RetrievalUnavailable    retrieval does not take what it is told
 """
 
@@ -112,6 +113,10 @@ class MetadataRequired(CurationError):
 
 class MetadataUnavailable(CurationError):
     """The metadata database does not answer."""
+
+
+class MetadataMisconfigured(CurationError):
+    """The metadata database can't be used as it is set up; the message names the fix."""
 
 
 class RetrievalUnavailable(CurationError):

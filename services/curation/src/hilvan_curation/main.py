@@ -27,7 +27,7 @@ from hilvan_kit.channels import open_channel
 from hilvan_kit.guards import standard_guards
 from hilvan_kit.logs import configure_logging
 from hilvan_kit.server import Server
-from hilvan_kit.settings import CredentialSettings, SettingsError, read_settings
+from hilvan_kit.settings import CredentialSettings, SettingsError, read_settings, setting_error
 from hilvan_kit.tokens import Tokenizers, TokenizerUnusable
 
 Ping = Callable[[], Awaitable[None]]
@@ -37,9 +37,17 @@ SERVICE = "hilvan.curation.v1.CurationService"
 async def open_metadata(settings: CurationSettings) -> MetadataStore:
     """The metadata store that the settings name."""
     if settings.metadata == "none":
+        if settings.metadata_url:
+            raise setting_error(settings, "metadata_url", "says where, and metadata says `none`")
         return NoMetadata(settings.fixed_vaults)
+    may_change = settings.metadata_migrate
+    if settings.metadata_url:
+        return await SqlMetadata.open_postgres(
+            settings.metadata_url, settings.metadata_connections, may_change=may_change
+        )
     settings.data_dir.mkdir(parents=True, exist_ok=True)
-    return await SqlMetadata.open_sqlite(settings.data_dir / "metadata.sqlite")
+    file = settings.data_dir / "metadata.sqlite"
+    return await SqlMetadata.open_sqlite(file, may_change=may_change)
 
 
 @asynccontextmanager
@@ -81,10 +89,21 @@ async def _cancelled(task: "asyncio.Task[None]") -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
+async def migrate_only() -> None:
+    """Bring the metadata to this release's schema, and nothing else."""
+    settings = read_settings(CurationSettings)
+    configure_logging(settings.log_level, "curation")
+    allowed = settings.model_copy(update={"metadata_migrate": True})
+    await (await open_metadata(allowed)).close()
+
+
 def main() -> None:
-    """Entry point: what can't be used or opened is said in one message, with exit code 1."""
+    """Entry point: what can't be used or opened is said in one message, with exit code 1.
+
+    With ``--migrate-only`` the metadata is brought to this release's schema, and nothing is served.
+    """
     try:
-        uvloop.run(serve())
+        uvloop.run(migrate_only() if "--migrate-only" in sys.argv[1:] else serve())
     except (SettingsError, AuthMisconfigured, CurationError, TokenizerUnusable) as error:
         sys.exit(f"hilvan-curation: {error}")
 

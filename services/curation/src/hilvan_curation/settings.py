@@ -26,6 +26,18 @@ class CurationSettings(ServerSettings):
         pattern="^(sqlite|none)$",
         description="`sqlite`, or `none`: files only, no members, sessions or sets.",
     )
+    metadata_url: str = Field(
+        default="",
+        repr=False,
+        description="postgresql://user:password@host:port/database of the metadata; empty: as "
+        "`HILVAN_CURATION_METADATA` says.",
+    )
+    metadata_connections: int = Field(
+        default=4, ge=2, le=200, description="Connections to PostgreSQL; half read, half write."
+    )
+    metadata_migrate: bool = Field(
+        default=True, description="Whether a start may bring the metadata to this release's schema."
+    )
     vault_roots: str = Field(
         default="",
         description="Folders beneath which vaults may be taken in, separated as in PATH.",

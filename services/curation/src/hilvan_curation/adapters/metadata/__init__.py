@@ -1,4 +1,4 @@
-"""What people set that files don't hold: SQLite, or `none`."""
+"""What people set that files don't hold: SQLite, PostgreSQL, or `none`."""
 
 from hilvan_curation.adapters.metadata.none import NoMetadata
 from hilvan_curation.adapters.metadata.sql import SqlMetadata

@@ -1,66 +1,18 @@
-"""`MetadataStore` in SQL: SQLite now, PostgreSQL by the same statements."""
+"""`MetadataStore` in SQL: SQLite and PostgreSQL by the same statements."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import orjson
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    ColumnElement,
-    Index,
-    MetaData,
-    String,
-    Table,
-    Text,
-    delete,
-    event,
-    insert,
-    select,
-    text,
-    update,
-)
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy import ColumnElement, Table, delete, insert, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from hilvan_curation.errors import MetadataUnavailable, SessionNotFound
+from hilvan_curation.adapters.metadata.database import migrate, open_postgres, open_sqlite
+from hilvan_curation.adapters.metadata.tables import members, sessions, vaults
+from hilvan_curation.errors import SessionNotFound
 from hilvan_curation.model import Members, NoteMark, Session
-
-metadata = MetaData()
-
-vaults = Table(
-    "vaults",
-    metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("path", Text, primary_key=True),
-)
-
-members = Table(
-    "members",
-    metadata,
-    Column("tenant", String(128), primary_key=True),
-    Column("space_id", String(128), primary_key=True),
-    Column("readers", Text, nullable=False),
-    Column("writers", Text, nullable=False),
-)
-
-sessions = Table(
-    "sessions",
-    metadata,
-    Column("id", String(36), primary_key=True),
-    Column("tenant", String(128), nullable=False),
-    Column("user", String(128), nullable=False),
-    Column("scope", String(128), nullable=False),
-    Column("open_us", BigInteger, nullable=False),
-    Column("acknowledged", Boolean, nullable=False),
-    Column("notes", Text, nullable=False),
-    Index("sessions_by_scope", "tenant", "user", "scope", "open_us"),
-)
+from hilvan_kit.sql import Database
 
 _acknowledged = sessions.c.acknowledged.is_(True)
 _newest_first = (sessions.c.open_us.desc(), sessions.c.id.desc())
@@ -78,41 +30,30 @@ class SqlMetadata:
 
     keeps = True
 
-    def __init__(self, engine: AsyncEngine) -> None:
-        """Take over an engine; `open_sqlite` makes one."""
-        self._engine = engine
+    def __init__(self, database: Database) -> None:
+        """Take over a database; `open_sqlite` and `open_postgres` migrate one."""
+        self._database = database
 
     @staticmethod
-    async def open_sqlite(path: Path) -> "SqlMetadata":
-        """Open or make a SQLite file: WAL, every commit on disk before it is acknowledged.
+    async def open_sqlite(path: Path, *, may_change: bool = True) -> "SqlMetadata":
+        """Open or make a SQLite file: every commit is on disk before it is acknowledged.
 
-        Raises MetadataUnavailable where that can't be done.
+        Raises MetadataUnavailable where that can't be done, and MetadataMisconfigured for a file
+        of another release.
         """
-        engine = create_async_engine(f"sqlite+aiosqlite:///{path}", pool_size=1, max_overflow=0)
+        return await _migrated(open_sqlite(path), may_change)
 
-        @event.listens_for(engine.sync_engine, "connect")
-        def connect(connection: Any, _: Any) -> None:
-            connection.isolation_level = None
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=10000"):
-                connection.execute(f"PRAGMA {pragma}")
-
-        @event.listens_for(engine.sync_engine, "begin")
-        def begin(connection: Any) -> None:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-        store = SqlMetadata(engine)
-        try:
-            async with store._begin() as connection:
-                await connection.run_sync(metadata.create_all)
-        except MetadataUnavailable:
-            await store.close()
-            raise
-        return store
+    @staticmethod
+    async def open_postgres(
+        address: str, connections: int = 4, *, may_change: bool = True
+    ) -> "SqlMetadata":
+        """Open a database of a PostgreSQL server. Raises as `open_sqlite`."""
+        return await _migrated(open_postgres(address, connections), may_change)
 
     async def vaults(self) -> dict[str, tuple[Path, ...]]:
         """The vaults of every tenant."""
         found: dict[str, tuple[Path, ...]] = {}
-        async with self._begin() as connection:
+        async with self._database.read() as connection:
             rows = await connection.execute(select(vaults).order_by(vaults.c.path))
             for row in rows:
                 found[row.tenant] = (*found.get(row.tenant, ()), Path(row.path))
@@ -125,7 +66,7 @@ class SqlMetadata:
 
     async def members(self, tenant: str) -> dict[str, Members]:
         """Members by space."""
-        async with self._begin() as connection:
+        async with self._database.read() as connection:
             rows = await connection.execute(select(members).where(members.c.tenant == tenant))
             return {
                 row.space_id: Members(
@@ -145,7 +86,8 @@ class SqlMetadata:
     async def open_session(self, session: Session, marks: Mapping[str, NoteMark]) -> None:
         """Keep an open session with what it saw, and forget those that nobody acknowledges."""
         notes = {name: [mark.title, mark.content_hash] for name, mark in marks.items()}
-        async with self._begin() as connection:
+
+        async def work(connection: AsyncConnection) -> None:
             await connection.execute(
                 insert(sessions).values(
                     id=session.id,
@@ -161,6 +103,8 @@ class SqlMetadata:
             kept = select(sessions.c.id).where(*waiting).order_by(*_newest_first).limit(OPEN_MOST)
             await connection.execute(delete(sessions).where(*waiting, sessions.c.id.not_in(kept)))
 
+        await self._database.write(work, locks=(session.tenant,))
+
     async def last_acknowledged(
         self, tenant: str, user: str, scope: str
     ) -> tuple[datetime, dict[str, NoteMark]] | None:
@@ -171,7 +115,7 @@ class SqlMetadata:
             .order_by(*_newest_first)
             .limit(1)
         )
-        async with self._begin() as connection:
+        async with self._database.read() as connection:
             row = (await connection.execute(statement)).first()
         if row is None:
             return None
@@ -185,7 +129,8 @@ class SqlMetadata:
             sessions.c.tenant == tenant,
             sessions.c.user == user,
         )
-        async with self._begin() as connection:
+
+        async def work(connection: AsyncConnection) -> None:
             row = (await connection.execute(select(sessions).where(*own))).first()
             if row is None:
                 raise SessionNotFound(session_id)
@@ -195,29 +140,34 @@ class SqlMetadata:
                 delete(sessions).where(*_of_scope(tenant, user, row.scope), *older)
             )
 
+        await self._database.write(work, locks=(tenant,))
+
     async def ping(self) -> None:
         """Read one value."""
-        async with self._begin() as connection:
+        async with self._database.read() as connection:
             await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
         """Close the database."""
-        await self._engine.dispose()
-
-    @asynccontextmanager
-    async def _begin(self) -> AsyncIterator[AsyncConnection]:
-        try:
-            async with self._engine.begin() as connection:
-                yield connection
-        except (DBAPIError, PoolTimeout) as error:
-            raise MetadataUnavailable("the metadata database does not answer") from error
+        await self._database.close()
 
     async def _replace(self, table: Table, key: dict[str, str], values: dict[str, str]) -> None:
-        async with self._begin() as connection:
-            await connection.execute(
-                delete(table).where(*(table.c[name] == value for name, value in key.items()))
-            )
+        matches = [table.c[name] == value for name, value in key.items()]
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(delete(table).where(*matches))
             await connection.execute(insert(table).values(**key, **values))
+
+        await self._database.write(work, locks=(key["tenant"],))
+
+
+async def _migrated(database: Database, may_change: bool) -> SqlMetadata:  # noqa: FBT001 - private
+    try:
+        await migrate(database, may_change=may_change)
+    except BaseException:
+        await database.close()
+        raise
+    return SqlMetadata(database)
 
 
 def _of_scope(tenant: str, user: str, scope: str) -> tuple[ColumnElement[bool], ...]:

@@ -13,7 +13,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    text,
 )
 
 from hilvan_kit.sql.types import key_text, serial
@@ -55,12 +54,12 @@ entries = Table(
     Column("details", Text, nullable=False),
     Column("version", BigInteger, nullable=False),
     UniqueConstraint("tenant", "id"),
-    # Falling, as pages are read: a page then starts at its place in the index.
-    Index("entries_by_update", "tenant", text("update_us DESC"), "id"),
     Index("entries_by_owner", "tenant", "owner", "layer"),
     Index("entries_by_link", "tenant", "superseded_by"),
     sqlite_with_rowid=False,
 )
+# Falling, as pages are read: a page then starts at its place in the index.
+Index("entries_by_update", entries.c.tenant, entries.c.update_us.desc(), entries.c.id)
 
 vectors = Table(
     "vectors",
