@@ -9,6 +9,8 @@ RetrievalError
 │   ├── SourceTimeout       not inside its share of the deadline
 │   └── SourceUnavailable   refused, reset, not started
 ├── ReindexRefused          the step of a reindex does not fit the state of the indexes
+├── ConsolidationRunning    another consolidation of the tenant is running
+├── ConsolidationNotFound   the tenant has no such consolidation
 ├── AllSourcesFailed        no source that was asked could answer
 └── EngineMisconfigured     wrong metric, dimension or schema; raised at start, names the fix
 """
@@ -97,6 +99,19 @@ class SourceUnavailable(SourceError):
 
 class ReindexRefused(RetrievalError):
     """The step of a reindex does not fit the state of the indexes; the message says why."""
+
+
+class ConsolidationRunning(RetrievalError):
+    """Another consolidation of the tenant is running, in this process or another."""
+
+
+class ConsolidationNotFound(RetrievalError):
+    """The tenant has no such consolidation."""
+
+    def __init__(self, run_id: str) -> None:
+        """Name the run that was asked for."""
+        self.run_id = run_id
+        super().__init__(f"consolidation {run_id!r} not found")
 
 
 class AllSourcesFailed(RetrievalError):

@@ -92,7 +92,7 @@ class Origin:
 class Entry:
     """A record of the store. ``None`` in a signal means that nobody stated it.
 
-    ``decay_time`` is when consolidation last lowered the confidence.
+    ``decay_time`` is when consolidation last judged it: merged, retired, or lowered its confidence.
     """
 
     id: str
@@ -374,6 +374,7 @@ class Generation:
 class ParkedRow:
     """An entry that an index was given up on until it is written again or repaired."""
 
+    uid: Uid
     tenant: str
     entry_id: str
     attempts: int
@@ -450,3 +451,93 @@ class TenantPolicy:
 
     spaces: tuple[SpacePolicy, ...] = ()
     entry_mutes: Mapping[str, tuple[EntryMute, ...]] = field(default_factory=dict)
+
+
+class Action(StrEnum):
+    """What a consolidation does to an entry, in the order in which it does it."""
+
+    MERGED = "merged"
+    RETIRED = "retired"
+    EXPIRED = "expired"
+    DECAYED = "decayed"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a consolidation would do, while the entries' contents are still of these hashes."""
+
+    action: Action
+    entry_id: str
+    other_id: str = ""
+    reason: str = ""
+    entry_hash: str = ""
+    other_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a consolidation did: the entries that it touched, as they were and as it left them.
+
+    What is in ``before`` and not in ``after`` left the record. ``number`` counts from 1 in its
+    run, 0 of a dry run. An undone step has no images any more.
+    """
+
+    action: Action
+    entry_id: str
+    other_id: str = ""
+    reason: str = ""
+    before: tuple[Entry, ...] = ()
+    after: tuple[Entry, ...] = ()
+    number: int = 0
+    undo_time: datetime | None = None
+
+
+class RunState(StrEnum):
+    """How far a consolidation is."""
+
+    RUNNING = "running"
+    DONE = "done"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A consolidation of a tenant. ``begin_time`` is the moment that it decides by.
+
+    ``position`` is the last part that it has finished, in words of the use case.
+    """
+
+    id: str
+    tenant: str
+    state: RunState
+    begin_time: datetime
+    end_time: datetime | None = None
+    position: str = ""
+    step_count: int = 0
+
+
+class UndoOutcome(StrEnum):
+    """What came of undoing a step."""
+
+    UNDONE = "undone"
+    CHANGED_SINCE = "changed_since"
+    ALREADY = "already"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConflict:
+    """Two entries that can't both hold, by id, and why, for people."""
+
+    older_id: str
+    newer_id: str
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedConflict:
+    """A conflict with the hashes that both contents had when it was last seen, and how often."""
+
+    found: FoundConflict
+    older_hash: str
+    newer_hash: str
+    seen_count: int = 1
