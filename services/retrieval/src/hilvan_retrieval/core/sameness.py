@@ -25,11 +25,12 @@ def same_words(left: str, right: str) -> bool:
     does: ``9`` is not ``10``, ``-5`` not ``5``, ``1.5`` not ``15``, ``año`` not ``ano``, ``C++``
     not ``C``. Two texts without any word are never the same.
     """
-    words = _words(left)
-    return bool(words) and words == _words(right)
+    said = words(left)
+    return bool(said) and said == words(right)
 
 
-def _words(text: str) -> list[str]:
+def words(text: str) -> list[str]:
+    """The words of a text as `same_words` compares them, in their order."""
     decomposed = _ACCENT.sub("", unicodedata.normalize("NFD", text.casefold()))
     plain = unicodedata.normalize("NFC", decomposed)
     return [token for token in _TOKEN.findall(plain) if not _is_punctuation(token)]

@@ -58,16 +58,9 @@ class SqlEntryStore:
                 kept = await self._kept_answer(connection, tenant, request)
                 if kept is not None:
                     return kept
-            current = await _with_links(connection, tenant, ids)
+            current = await with_links(connection, tenant, ids)
             change = decide(current)
-            unread = list({each.id for each in change.puts} - set(ids) - current.keys())
-            old = current | await _load(connection, tenant, unread)
-            puts = [replace(each, version=_version(old, each.id) + 1) for each in change.puts]
-            await _delete(connection, tenant, change.deletes)
-            await _put(connection, tenant, puts, change)
-            if not change.quiet:
-                touched = [*(entry.id for entry in puts), *change.deletes]
-                await _announce(connection, tenant, touched, now_micros(self._clock))
+            puts = await write_change(connection, tenant, ids, current, change, self._clock)
             answer = _with_versions(change.answer, puts)
             if request is not None:
                 await self._keep_answer(connection, tenant, request, answer)
@@ -215,6 +208,29 @@ def now_micros(clock: Callable[[], float]) -> int:
     return int(clock() * 1_000_000)
 
 
+async def write_change(
+    connection: AsyncConnection,
+    tenant: str,
+    ids: Sequence[str],
+    current: Mapping[str, Entry],
+    change: Change,
+    clock: Callable[[], float],
+) -> list[Entry]:
+    """Write a change, and its rows in the outbox, inside a transaction; the puts as written.
+
+    ``current`` is what the transaction has read for ``ids``.
+    """
+    unread = list({each.id for each in change.puts} - set(ids) - current.keys())
+    old = {**current, **await _load(connection, tenant, unread)}
+    puts = [replace(each, version=_version(old, each.id) + 1) for each in change.puts]
+    await _delete(connection, tenant, change.deletes)
+    await _put(connection, tenant, puts, change)
+    if not change.quiet:
+        touched = [*(entry.id for entry in puts), *change.deletes]
+        await _announce(connection, tenant, touched, now_micros(clock))
+    return puts
+
+
 async def _load(connection: AsyncConnection, tenant: str, ids: Sequence[str]) -> dict[str, Entry]:
     if not ids:
         return {}
@@ -223,7 +239,7 @@ async def _load(connection: AsyncConnection, tenant: str, ids: Sequence[str]) ->
     return {each.entry.id: each.entry for each in read_stored(rows, tenant).values()}
 
 
-async def _with_links(
+async def with_links(
     connection: AsyncConnection, tenant: str, ids: Sequence[str]
 ) -> dict[str, Entry]:
     """The entries of ``ids``, those that they replaced, and those that replaced them, by links."""

@@ -162,4 +162,5 @@ consolidation_steps = Table(
     Column("before", Text, nullable=False),
     Column("after", Text, nullable=False),
     Column("undo_us", BigInteger),
+    Column("declined", Boolean, nullable=False),
 )

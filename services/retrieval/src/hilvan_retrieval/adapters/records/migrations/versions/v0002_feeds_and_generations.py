@@ -101,6 +101,7 @@ consolidation_steps = Table(
     Column("before", Text, nullable=False),
     Column("after", Text, nullable=False),
     Column("undo_us", BigInteger),
+    Column("declined", Boolean, nullable=False),
 )
 
 VECTORS = """
