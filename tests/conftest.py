@@ -1,7 +1,7 @@
 """The engines of tests: each is started once, when a test first asks for it."""
 
 import pytest
-from engine_notes import OPENSEARCH, POSTGRESQL, QDRANT, report
+from engine_notes import NOTES, OPENSEARCH, POSTGRESQL, QDRANT
 from engines import RUN, Engine
 
 
@@ -23,7 +23,7 @@ def pytest_sessionfinish() -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print which engines really ran, and which were missing."""
-    if lines := report():
+    if lines := NOTES.report():
         terminalreporter.section("engines")
         for line in lines:
             terminalreporter.write_line(line)

@@ -35,33 +35,43 @@ class Note:
     how: str
 
 
-USED: dict[str, Note] = {}
-MISSED: dict[str, str] = {}
+class Notes:
+    """What a run used and what it went without."""
+
+    def __init__(self) -> None:
+        """Know of nothing."""
+        self._used: dict[str, Note] = {}
+        self._missed: dict[str, str] = {}
+
+    def engine(self, name: str, how: str, number: str = "") -> None:
+        """Say that an engine really ran; the first note of a name stays."""
+        if name not in self._used:
+            self._used[name] = Note(number or IN_PACKAGES.get(name, str)(), how)
+
+    def missing(self, name: str, reason: str) -> None:
+        """Say that tests went without an engine, and why."""
+        self._missed.setdefault(name, reason)
+
+    def report(self) -> list[str]:
+        """A line for each engine that ran or was missed, the known ones first; none without."""
+        names = [*KNOWN, *sorted({*self._used, *self._missed} - set(KNOWN))]
+        lines = [line for name in names if (line := self._line(name))]
+        unasked = [name for name in KNOWN if not self._line(name)]
+        return [*lines, f"not asked for: {', '.join(unasked)}"] if lines and unasked else lines
+
+    def _line(self, name: str) -> str:
+        if name in self._used:
+            return f"{name} {self._used[name].version}: {self._used[name].how}"
+        return f"{name}: MISSING: {self._missed[name]}" if name in self._missed else ""
+
+
+NOTES = Notes()
+"""Of this run; its summary prints them."""
 
 
 def note_engine(name: str, how: str, number: str = "") -> None:
     """Say that an engine really ran: its name, how it was obtained, and perhaps its version.
 
-    The version of an engine from a package need not be told. The first note of a name stays.
+    The version of an engine from a package need not be told.
     """
-    if name not in USED:
-        USED[name] = Note(number or IN_PACKAGES.get(name, str)(), how)
-
-
-def note_missing(name: str, reason: str) -> None:
-    """Say that tests went without an engine, and why."""
-    MISSED.setdefault(name, reason)
-
-
-def report() -> list[str]:
-    """A line for each engine that ran or was missed, the known ones first; none without any."""
-    names = [*KNOWN, *sorted({*USED, *MISSED} - set(KNOWN))]
-    lines = [
-        f"{name} {USED[name].version}: {USED[name].how}"
-        if name in USED
-        else f"{name}: MISSING: {MISSED[name]}"
-        for name in names
-        if name in USED or name in MISSED
-    ]
-    unasked = [name for name in KNOWN if name not in USED and name not in MISSED]
-    return [*lines, f"not asked for: {', '.join(unasked)}"] if lines and unasked else lines
+    NOTES.engine(name, how, number)

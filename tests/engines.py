@@ -20,14 +20,7 @@ import grpc
 import httpx
 import pytest
 from engine_containers import container
-from engine_notes import (
-    OPENSEARCH,
-    POSTGRESQL,
-    QDRANT,
-    EngineMissing,
-    note_engine,
-    note_missing,
-)
+from engine_notes import NOTES, OPENSEARCH, POSTGRESQL, QDRANT, EngineMissing, Notes
 from opensearch_process import running_opensearch
 from postgres_process import running_server
 
@@ -68,8 +61,8 @@ class NotAnswering(Exception):
 
 
 @contextmanager
-def first_of(name: str, *ways: Way) -> Iterator[Engine]:
-    """Give the engine of the first way that is open, and note it.
+def first_of(*ways: Way) -> Iterator[Engine]:
+    """Give the engine of the first way that is open.
 
     Raises:
         EngineMissing: Every way is closed; the message has each one's reason.
@@ -82,7 +75,6 @@ def first_of(name: str, *ways: Way) -> Iterator[Engine]:
             except EngineMissing as error:
                 reasons.append(str(error))
                 continue
-            note_engine(name, engine.how, engine.version)
             yield engine
             return
     raise EngineMissing("; ".join(reasons))
@@ -91,11 +83,12 @@ def first_of(name: str, *ways: Way) -> Iterator[Engine]:
 class Run:
     """The engines of one run of tests: each is started at its first use and kept until the end."""
 
-    def __init__(self, sources: Mapping[str, Source]) -> None:
-        """Know where engines come from, by name; start none."""
+    def __init__(self, sources: Mapping[str, Source], notes: Notes) -> None:
+        """Know where engines come from, by name, and where to note them; start none."""
         self.required = False
         """Whether a missing engine fails its tests (--require-real)."""
         self._sources = sources
+        self._notes = notes
         self._stack = ExitStack()
         self._found: dict[str, Engine | EngineMissing] = {}
 
@@ -112,10 +105,12 @@ class Run:
 
     def _start(self, name: str) -> Engine | EngineMissing:
         try:
-            return self._stack.enter_context(self._sources[name]())
+            engine = self._stack.enter_context(self._sources[name]())
         except EngineMissing as missing:
-            note_missing(name, str(missing))
+            self._notes.missing(name, str(missing))
             return missing
+        self._notes.engine(name, engine.how, engine.version)
+        return engine
 
     def close(self) -> None:
         """Stop what was started."""
@@ -227,7 +222,6 @@ def running_postgres() -> Iterator[str]:
 def qdrant() -> AbstractContextManager[Engine]:
     """A Qdrant server. No package carries one, so no process can be started."""
     return first_of(
-        QDRANT,
         address(QDRANT_URL, ask_qdrant, read_qdrant),
         docker("qdrant/qdrant:v1.17.1", 6334, ask_qdrant, "{host}"),
     )
@@ -238,7 +232,6 @@ def opensearch() -> AbstractContextManager[Engine]:
     settings = {"discovery.type": "single-node", "DISABLE_SECURITY_PLUGIN": "true"}
     image = "opensearchproject/opensearch:2.19.6"
     return first_of(
-        OPENSEARCH,
         address(OPENSEARCH_URL, ask_opensearch, lambda value: Engine(value.rstrip("/"), "")),
         process(running_opensearch, ask_opensearch, "a process on Maven's jars"),
         docker(image, 9200, ask_opensearch, "http://{host}", **settings),
@@ -249,14 +242,13 @@ def postgresql() -> AbstractContextManager[Engine]:
     """A PostgreSQL, by the address of a user who may create databases."""
     url = "postgresql://postgres:hilvan@{host}/postgres"
     return first_of(
-        POSTGRESQL,
         address(POSTGRES_URL, ask_postgres, lambda value: Engine(value, "")),
         process(running_postgres, ask_postgres, "a process of installed programs"),
         docker("postgres:17", 5432, ask_postgres, url, POSTGRES_PASSWORD="hilvan"),
     )
 
 
-RUN = Run({QDRANT: qdrant, OPENSEARCH: opensearch, POSTGRESQL: postgresql})
+RUN = Run({QDRANT: qdrant, OPENSEARCH: opensearch, POSTGRESQL: postgresql}, NOTES)
 """The engines of this run, for fixtures and for doubles that no fixture reaches."""
 
 

@@ -72,11 +72,11 @@ def spawn(folder: Path, port: int = 0, *, daemon: bool = False) -> subprocess.Po
         EngineMissing: Java, Maven or the jars can't be had.
     """
     options = ["-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=INFO"]
-    words = ["-cp", f"{jars()}/*", str(SOURCES / "LocalNode.java"), str(folder), str(port)]
+    command = [java(), *options, "-cp", f"{jars()}/*"]
     (folder / "logs" / "http.ports").unlink(missing_ok=True)
     with (folder / "opensearch.log").open("wb") as log:
         return subprocess.Popen(
-            [java(), *options, *words],
+            [*command, str(SOURCES / "LocalNode.java"), str(folder), str(port)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -97,6 +97,11 @@ def healthy(folder: Path) -> str:
     return url if answer.is_success and answer.json()["status"] != "red" else ""
 
 
+def lines(log: Path) -> list[str]:
+    """The lines of a log."""
+    return log.read_text(errors="replace").splitlines()
+
+
 def await_healthy(folder: Path, process: subprocess.Popen[bytes]) -> str:
     """Wait until a node is healthy, and give its address.
 
@@ -108,7 +113,7 @@ def await_healthy(folder: Path, process: subprocess.Popen[bytes]) -> str:
         if url := healthy(folder):
             return url
         time.sleep(0.05)
-    log = (folder / "opensearch.log").read_text(errors="replace").splitlines()
+    log = [line for line in lines(folder / "opensearch.log") if not line.startswith("\tat ")]
     ended = f"ended with {process.returncode}" if process.poll() else f"not healthy in {START_S} s"
     raise NotStarted("\n".join([ended, *log[-TAIL_LINES:]]))
 
