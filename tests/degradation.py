@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from fault_proxy import FaultProxy, Mode
+from index_documents import document
 from retrieval_record import AS_ANA, NOW, Record, entry, sqlite_record
 from vector_engines import engine_folder
 
@@ -21,10 +22,9 @@ from hilvan_retrieval.adapters.qdrant import QdrantIndex
 from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
 from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
 from hilvan_retrieval.core.plan import CandidateRequest
-from hilvan_retrieval.model import Answer, Change, Layer, Source, Stored, entry_uid
+from hilvan_retrieval.model import Answer, Change, Layer, Source
 from hilvan_retrieval.ports import KeywordIndex, VectorIndex
 from hilvan_retrieval.usecases.indexes import Live
-from hilvan_retrieval.usecases.indexing import document
 from hilvan_retrieval.usecases.policies import PolicyBook
 from hilvan_retrieval.usecases.retrieving import Candidates, PartStatus, Retriever
 
@@ -180,8 +180,8 @@ async def _fill(record: Record, live: Live) -> None:
     await record.store.change("acme", list(TEXTS), lambda _: change)
     vectors = await live.embedder.embed_passages(list(TEXTS.values()))
     documents = [
-        document("acme", entry_uid("acme", each.id), Stored(each, vector))
-        for each, vector in zip(entries, vectors, strict=True)
+        document(entry_id, text, vector=vector)
+        for (entry_id, text), vector in zip(TEXTS.items(), vectors, strict=True)
     ]
     await live.vector.upsert(documents)
     await live.keyword.upsert(documents)
