@@ -89,7 +89,8 @@ def _engine(address: str, namespace: str, **options: Any) -> AsyncEngine:
             # The log alone says why, and not in words: they may repeat the address.
             state = getattr(error, "sqlstate", None)
             _log.warning("database_refuses", error=type(error).__name__, sqlstate=state)
-            raise DatabaseUnavailable from None
+        # Out here, so that nothing leads from it to the driver's own error.
+        raise DatabaseUnavailable
 
     # The address is the driver's to read, and nothing of it is in the engine to be printed.
     return create_async_engine(

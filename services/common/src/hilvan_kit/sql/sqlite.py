@@ -1,5 +1,6 @@
 """SQLite: one file, many readers, one writer."""
 
+import fcntl
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -52,13 +53,14 @@ def open_sqlite(path: Path, failure: Failure = DatabaseUnavailable) -> Database:
     def begin(connection: Any) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    return Database(reading, writing, _Sqlite(reading.dialect), failure)
+    return Database(reading, writing, _Sqlite(path, reading.dialect), failure)
 
 
 class _Sqlite:
     """See `hilvan_kit.sql.database.Driver`."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, path: Path, dialect: Dialect) -> None:
+        self._path = path
         self._dialect = dialect
         self._texts: dict[tuple[Select[Any], int], str] = {}
 
@@ -90,10 +92,18 @@ class _Sqlite:
         """BEGIN IMMEDIATE has taken the one lock that there is."""
 
     @asynccontextmanager
-    async def hold(self, name: str) -> AsyncIterator[bool]:  # noqa: ARG002 - the argument is the protocol's
-        yield True  # one process has the file
+    async def hold(self, name: str) -> AsyncIterator[bool]:
+        """Lock a file beside the database: the kernel lets go of it with the process."""
+        marker = self._path.with_name(f"{self._path.name}.{name.replace(' ', '-')}.lock")
+        with marker.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
 
-    def may_repeat(self, error: BaseException | None) -> bool:  # noqa: ARG002 - as above
+    def may_repeat(self, error: BaseException | None) -> bool:  # noqa: ARG002 - the argument is the protocol's
         return False
 
     async def close(self) -> None:
