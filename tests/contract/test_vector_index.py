@@ -1,22 +1,17 @@
 """Each sentence of `VectorIndex`, on every adapter."""
 
-import subprocess
-import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from engine_notes import EDGE, QDRANT, note_engine
-from engines import RUN
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from index_documents import NOW_MS, TENANT, allowed, document, no_owner, only
-from vector_engines import engine_folder
+from vector_engines import DIMENSIONS, EAST, Reached, double, local_engine, server
 
-from hilvan_retrieval.adapters.qdrant import QdrantIndex
 from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
 from hilvan_retrieval.errors import SourceUnavailable
 from hilvan_retrieval.model import (
@@ -32,74 +27,57 @@ from hilvan_retrieval.model import (
 )
 from hilvan_retrieval.ports import VectorIndex
 
-ENGINES = ("memory", "edge", "server")
-DIMENSIONS = 8
+ENGINES = ("memory", "edge", "double", "server")
+
+Reach = Callable[[str], Reached]
 
 
 @pytest.fixture(scope="session")
-def edge_address() -> Iterator[str]:
-    """Run one engine process for all tests and give its address."""
-    with engine_folder() as folder:
-        address = f"unix:{folder}/engine.sock"
-        command = (sys.executable, "-m", "hilvan_retrieval.adapters.qdrant_edge", "--with-parent")
-        with subprocess.Popen(
-            [*command, "--path", f"{folder}/data", "--address", address],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "serving\n"
-            yield address
-            process.terminate()
-            assert process.wait(timeout=30) == 0
+def reach() -> Iterator[Reach]:
+    """Give the way to an engine by its name; each is started once, when it is first asked for."""
+    with ExitStack() as stack:
+        starts = {"edge": local_engine, "double": double}
+        found: dict[str, Reached] = {}
 
+        def reached(engine: str) -> Reached:
+            if engine == "server":
+                return server()
+            if engine not in found:
+                found[engine] = stack.enter_context(starts[engine]())
+            return found[engine]
 
-def connected(engine: str, edge_address: str, collection: str) -> QdrantIndex:
-    """Connect to the engine process, or to the server of this run."""
-    if engine == "edge":
-        note_engine(EDGE, "a process of its own, over a unix socket")
-        return QdrantIndex.connect(edge_address, DIMENSIONS, collection, timeout=20.0)
-    server = RUN.engine(QDRANT)
-    return QdrantIndex.connect(
-        server.address,
-        DIMENSIONS,
-        collection,
-        api_key=server.key,
-        tls=server.secure,
-        timeout=20.0,
-    )
+        yield reached
 
 
 @asynccontextmanager
-async def opened(engine: str, edge_address: str) -> AsyncIterator[VectorIndex]:
-    """Give an empty index of the engine, and leave nothing of it."""
-    async with made(engine, edge_address) as index:
-        await index.ensure()
-        yield index
-
-
-@asynccontextmanager
-async def made(engine: str, edge_address: str) -> AsyncIterator[VectorIndex]:
+async def made(engine: str, reach: Reach) -> AsyncIterator[VectorIndex]:
     """Give an index of the engine that is not there yet, and leave nothing of it."""
     if engine == "memory":
         yield MemoryVectorIndex(DIMENSIONS)
         return
     collection = f"hilvan-test-{uuid.uuid4().hex}"
-    index = connected(engine, edge_address, collection)
+    index = reach(engine).index(collection)
     try:
         yield index
     finally:
         await index.close()
-        cleaner = connected(engine, edge_address, collection)
+        cleaner = reach(engine).index(collection)
         await cleaner.drop()
         await cleaner.close()
 
 
+@asynccontextmanager
+async def opened(engine: str, reach: Reach) -> AsyncIterator[VectorIndex]:
+    """Give an empty index of the engine, and leave nothing of it."""
+    async with made(engine, reach) as index:
+        await index.ensure()
+        yield index
+
+
 @pytest.fixture(params=ENGINES)
-async def index(request: pytest.FixtureRequest, edge_address: str) -> AsyncIterator[VectorIndex]:
+async def index(request: pytest.FixtureRequest, reach: Reach) -> AsyncIterator[VectorIndex]:
     """Give an empty index of each engine in turn."""
-    async with opened(request.param, edge_address) as index:
+    async with opened(request.param, reach) as index:
         yield index
 
 
@@ -110,7 +88,6 @@ def unit(*values: float) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-EAST = unit(1)
 NORTH = unit(0, 1)
 
 
@@ -142,9 +119,9 @@ async def found(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-async def test_an_index_is_made_once(engine: str, edge_address: str) -> None:
+async def test_an_index_is_made_once(engine: str, reach: Reach) -> None:
     """`ensure` is true when there was no index, and false when it is there with what it holds."""
-    async with made(engine, edge_address) as index:
+    async with made(engine, reach) as index:
         assert await index.ensure() is True
         await index.upsert([placed("m1")])
         assert await index.ensure() is False
@@ -432,7 +409,7 @@ def filters(stored: list[IndexDocument]) -> st.SearchStrategy[Filter]:
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-async def test_answers_are_exact(engine: str, edge_address: str, data: st.DataObject) -> None:
+async def test_answers_are_exact(engine: str, reach: Reach, data: st.DataObject) -> None:
     """Whatever is stored, a query gives the allowed documents, nearest first, ties by uid, cut."""
     stored = data.draw(st.lists(documents(), min_size=1, max_size=40))
     latest = {entry.uid: entry for entry in stored}
@@ -445,7 +422,7 @@ async def test_answers_are_exact(engine: str, edge_address: str, data: st.DataOb
             max_size=6,
         )
     )
-    async with opened(engine, edge_address) as index:
+    async with opened(engine, reach) as index:
         await index.upsert(stored)
         answers = await index.search(asked)
     for query, answer in zip(asked, answers, strict=True):

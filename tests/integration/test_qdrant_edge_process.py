@@ -9,18 +9,24 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-from index_documents import document, only
-from vector_engines import engine_folder, lives, until, until_answered, until_refused
+from vector_engines import (
+    DIMENSIONS,
+    documents,
+    edge_process,
+    engine_folder,
+    ensured,
+    everything,
+    lives,
+    until,
+    until_answered,
+    until_refused,
+)
 
 from hilvan_retrieval.adapters.qdrant import QdrantIndex
 from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
 from hilvan_retrieval.errors import SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import IndexDocument, Uid, VectorQuery
-
-DIMENSIONS = 8
-EAST = np.eye(DIMENSIONS, dtype=np.float32)[0]
+from hilvan_retrieval.model import Uid
 
 
 @pytest.fixture
@@ -31,31 +37,17 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-async def engine(folder: Path) -> AsyncIterator[EdgeProcess]:
+async def engine() -> AsyncIterator[EdgeProcess]:
     """Give a running engine on an empty folder."""
-    engine = await EdgeProcess.start(folder)
-    yield engine
-    await engine.close()
+    async with edge_process() as engine:
+        yield engine
 
 
 @pytest.fixture
 async def index(engine: EdgeProcess) -> AsyncIterator[QdrantIndex]:
     """Give an empty index on it."""
-    index = QdrantIndex.connect(engine.target, DIMENSIONS)
-    await index.ensure()
-    yield index
-    await index.close()
-
-
-def documents(*numbers: int) -> list[IndexDocument]:
-    """Make documents at one place."""
-    return [document(f"m{number}", vector=EAST) for number in numbers]
-
-
-async def everything(index: QdrantIndex) -> set[Uid]:
-    """Ask for all documents."""
-    answers = await index.search([VectorQuery(only(), EAST, 100_000)])
-    return {hit.uid for hit in answers[0]}
+    async with ensured(QdrantIndex.connect(engine.target, DIMENSIONS)) as index:
+        yield index
 
 
 def contents(folder: Path) -> list[str]:

@@ -5,19 +5,23 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import grpc
-import numpy as np
 import pytest
-from index_documents import document, no_owner, only
-from vector_engines import engine_folder
+from index_documents import no_owner, only
+from vector_engines import (
+    DIMENSIONS,
+    EAST,
+    documents,
+    edge_process,
+    engine_folder,
+    ensured,
+    everything,
+)
 
 from hilvan_retrieval.adapters.qdrant import QdrantIndex
 from hilvan_retrieval.adapters.qdrant.stubs import qdrant
 from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
 from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
-from hilvan_retrieval.model import IndexDocument, Uid, VectorQuery
-
-DIMENSIONS = 8
-EAST = np.eye(DIMENSIONS, dtype=np.float32)[0]
+from hilvan_retrieval.model import VectorQuery
 
 
 @pytest.fixture
@@ -28,31 +32,17 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture
-async def engine(folder: Path) -> AsyncIterator[EdgeProcess]:
+async def engine() -> AsyncIterator[EdgeProcess]:
     """Give a running engine on an empty folder."""
-    engine = await EdgeProcess.start(folder)
-    yield engine
-    await engine.close()
+    async with edge_process() as engine:
+        yield engine
 
 
 @pytest.fixture
 async def index(engine: EdgeProcess) -> AsyncIterator[QdrantIndex]:
     """Give an empty index on it."""
-    index = QdrantIndex.connect(engine.target, DIMENSIONS)
-    await index.ensure()
-    yield index
-    await index.close()
-
-
-def documents(*numbers: int) -> list[IndexDocument]:
-    """Make documents at one place."""
-    return [document(f"m{number}", vector=EAST) for number in numbers]
-
-
-async def everything(index: QdrantIndex) -> set[Uid]:
-    """Ask for all documents."""
-    answers = await index.search([VectorQuery(only(), EAST, 5_000)])
-    return {hit.uid for hit in answers[0]}
+    async with ensured(QdrantIndex.connect(engine.target, DIMENSIONS)) as index:
+        yield index
 
 
 async def test_a_damaged_folder_is_named(folder: Path) -> None:
@@ -74,7 +64,7 @@ async def test_another_metric_is_refused_by_name(engine: EdgeProcess, index: Qdr
     vector = qdrant.VectorParams(size=DIMENSIONS, distance=qdrant.Distance.Euclid)
     vectors = qdrant.VectorsConfig(params_map=qdrant.VectorParamsMap(map={"dense": vector}))
     request = qdrant.CreateCollection(collection_name="foreign", vectors_config=vectors)
-    await index._call(index._collections.Create, request, 5.0)
+    await index._connection.call(index._connection.collections.Create, request, 5.0)
     foreign = QdrantIndex.connect(engine.target, DIMENSIONS, "foreign")
     with pytest.raises(EngineMisconfigured, match=r"'foreign'.*Euclid, not Cosine.*hilvan reindex"):
         await foreign.ensure()
@@ -161,40 +151,43 @@ async def test_what_is_not_served_is_refused_in_words(
     """Unknown methods and unserved fields answer UNIMPLEMENTED and name themselves."""
     unserved = qdrant.Filter(should=[qdrant.Condition()])
     calls = {
-        "/qdrant.Points/Facet": (index._points.Facet, qdrant.FacetCounts()),
+        "/qdrant.Points/Facet": (index._connection.points.Facet, qdrant.FacetCounts()),
         "ScrollPoints.order_by": (
-            index._points.Scroll,
+            index._connection.points.Scroll,
             qdrant.ScrollPoints(collection_name="hilvan", order_by=qdrant.OrderBy(key="bucket")),
         ),
         "WithPayloadSelector.enable": (
-            index._points.Scroll,
+            index._connection.points.Scroll,
             qdrant.ScrollPoints(
                 collection_name="hilvan", with_payload=qdrant.WithPayloadSelector(enable=True)
             ),
         ),
         "Filter.should": (
-            index._points.QueryBatch,
+            index._connection.points.QueryBatch,
             qdrant.QueryBatchPoints(
                 collection_name="hilvan", query_points=[qdrant.QueryPoints(filter=unserved)]
             ),
         ),
         "QueryPoints.score_threshold": (
-            index._points.QueryBatch,
+            index._connection.points.QueryBatch,
             qdrant.QueryBatchPoints(query_points=[qdrant.QueryPoints(score_threshold=0.5)]),
         ),
         "QueryBatchPoints.read_consistency": (
-            index._points.QueryBatch,
+            index._connection.points.QueryBatch,
             qdrant.QueryBatchPoints(read_consistency=qdrant.ReadConsistency(factor=1)),
         ),
-        "CountPoints.filter": (index._points.Count, qdrant.CountPoints(filter=qdrant.Filter())),
+        "CountPoints.filter": (
+            index._connection.points.Count,
+            qdrant.CountPoints(filter=qdrant.Filter()),
+        ),
         "PointsSelector.filter": (
-            index._points.Delete,
+            index._connection.points.Delete,
             qdrant.DeletePoints(points=qdrant.PointsSelector(filter=qdrant.Filter())),
         ),
-        "CreateCollection.quantization_config": (
-            index._collections.Create,
+        "CreateCollection.sparse_vectors_config": (
+            index._connection.collections.Create,
             qdrant.CreateCollection(
-                collection_name="x", quantization_config=qdrant.QuantizationConfig()
+                collection_name="x", sparse_vectors_config=qdrant.SparseVectorConfig()
             ),
         ),
     }

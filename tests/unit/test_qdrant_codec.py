@@ -1,7 +1,6 @@
 """How retrieval's values become Qdrant's messages."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from index_documents import document, only
@@ -100,47 +99,3 @@ def test_an_exactly_searched_collection_has_no_graph() -> None:
     assert creation.hnsw_config.m == 0
     assert not creation.HasField("quantization_config")
     assert query.params == qdrant.SearchParams(exact=True)
-
-
-def existing(
-    size: int = 4, metric: "qdrant.Distance.ValueType" = qdrant.Distance.Cosine
-) -> qdrant.CollectionInfo:
-    """Describe a collection as Hilvan makes it."""
-    info = qdrant.CollectionInfo()
-    vector = info.config.params.vectors_config.params_map.map[VECTOR]
-    vector.size, vector.distance = size, metric
-    for field, params in schema.payload_indexes().items():
-        keyword = params.HasField("keyword_index_params")
-        kind = qdrant.PayloadSchemaType.Keyword if keyword else qdrant.PayloadSchemaType.Integer
-        info.payload_schema[field].data_type = kind
-    return info
-
-
-def test_our_own_collection_has_no_fault() -> None:
-    """What `creation` makes passes the checks."""
-    assert schema.vector_fault(existing(), 4) == ""
-    assert schema.missing_indexes(existing()) == []
-
-
-@pytest.mark.parametrize(
-    ("info", "named"),
-    [
-        (existing(metric=qdrant.Distance.Euclid), "metric is Euclid"),
-        (existing(metric=qdrant.Distance.Dot), "metric is Dot"),
-        (existing(size=5), "5 dimensions"),
-        (qdrant.CollectionInfo(), "no vector named 'dense'"),
-    ],
-)
-def test_vectors_that_compare_otherwise_are_named(info: qdrant.CollectionInfo, named: str) -> None:
-    """A wrong metric, a wrong size and an absent vector are told apart."""
-    assert named in schema.vector_fault(info, 4)
-
-
-@pytest.mark.parametrize("field", schema.payload_indexes())
-def test_each_absent_or_wrong_index_is_named(field: str) -> None:
-    """A payload field without index, or with one of another type, is named."""
-    absent, wrong = existing(), existing()
-    del absent.payload_schema[field]
-    wrong.payload_schema[field].data_type = qdrant.PayloadSchemaType.Text
-    assert schema.missing_indexes(absent) == [field]
-    assert schema.missing_indexes(wrong) == [field]

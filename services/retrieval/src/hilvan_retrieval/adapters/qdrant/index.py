@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import grpc
+import structlog
 
-from hilvan_retrieval.adapters.qdrant import schema
+from hilvan_retrieval.adapters.qdrant import faults, schema
 from hilvan_retrieval.adapters.qdrant.codec import Codec, ranked
+from hilvan_retrieval.adapters.qdrant.connection import Connection, status
 from hilvan_retrieval.adapters.qdrant.stubs import qdrant
-from hilvan_retrieval.errors import (
-    EngineMisconfigured,
-    SourceError,
-    SourceTimeout,
-    SourceUnavailable,
-)
+from hilvan_retrieval.errors import EngineMisconfigured, SourceError, SourceUnavailable
 from hilvan_retrieval.model import Hit, IndexDocument, IndexState, Uid, VectorQuery
 
 _BATCH = 128
@@ -28,17 +25,10 @@ _DEEPEST = 10_000
 _PAGE = 1_000
 """Points of one page of revisions, about 100 kB."""
 
-_INVALID = grpc.StatusCode.INVALID_ARGUMENT
+_IN_ORDER = qdrant.WriteOrdering(type=qdrant.WriteOrderingType.Strong)
+"""A cluster's replicas apply writes in one order, or a late upsert would undo a delete."""
 
-_CHANNEL_OPTIONS = (
-    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-    ("grpc.keepalive_time_ms", 20_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    # A restarted engine is found again within a second; the defaults wait up to two minutes.
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1_000),
-)
+_log = structlog.get_logger(__name__)
 
 
 class QdrantIndex:
@@ -51,28 +41,22 @@ class QdrantIndex:
 
     def __init__(
         self,
-        channel: grpc.aio.Channel,
+        connection: Connection,
         dimensions: int,
         collection: str,
         *,
         exact: bool,
-        api_key: str,
         timeout: float,
         write_timeout: float,
     ) -> None:
-        """Take over an open channel; `connect` makes one."""
-        self._channel = channel
+        """Take over an open connection; `connect` makes one."""
+        self._connection = connection
         self._dimensions = dimensions
         self._collection = collection
         self._exact = exact
         self._codec = Codec(collection, dimensions, exact=exact)
-        self._metadata = (("api-key", api_key),) if api_key else None
         self._timeout = timeout
         self._write_timeout = write_timeout
-        # The generated stubs carry no types, their messages do.
-        self._points: Any = qdrant.PointsStub(channel)  # type: ignore[no-untyped-call]
-        self._collections: Any = qdrant.CollectionsStub(channel)  # type: ignore[no-untyped-call]
-        self._service: Any = qdrant.QdrantStub(channel)  # type: ignore[no-untyped-call]
 
     @classmethod
     def connect(
@@ -84,6 +68,8 @@ class QdrantIndex:
         exact: bool = True,
         api_key: str = "",
         tls: bool = False,
+        ca: bytes = b"",
+        key_in_clear: bool = False,
         timeout: float = 1.0,
         write_timeout: float = 30.0,
     ) -> Self:
@@ -94,22 +80,22 @@ class QdrantIndex:
             dimensions: length of every vector.
             collection: its name in Qdrant.
             exact: compare with every allowed vector instead of walking a graph.
-            api_key: sent with every call when not empty; use it with ``tls`` only.
-            tls: encrypt, trusting the system's authorities.
+            api_key: sent with every call when not empty.
+            tls: encrypt.
+            ca: certificates in PEM to trust instead of the system's authorities.
+            key_in_clear: allow ``api_key`` without ``tls`` to another host.
             timeout: seconds that a search or ping may take when its caller does not end it.
             write_timeout: seconds for each batch of a write, and for each step of `ensure`.
+
+        Raises:
+            EngineMisconfigured: the key would cross a network unencrypted.
         """
-        if tls:
-            credentials = grpc.ssl_channel_credentials()
-            channel = grpc.aio.secure_channel(target, credentials, _CHANNEL_OPTIONS)
-        else:
-            channel = grpc.aio.insecure_channel(target, _CHANNEL_OPTIONS)
+        connection = Connection.open(target, api_key, tls=tls, ca=ca, key_in_clear=key_in_clear)
         return cls(
-            channel,
+            connection,
             dimensions,
             collection,
             exact=exact,
-            api_key=api_key,
             timeout=timeout,
             write_timeout=write_timeout,
         )
@@ -121,32 +107,28 @@ class QdrantIndex:
             Whether it had to make the collection, which then wants to be filled.
 
         Raises:
-            EngineMisconfigured: it exists with another metric, size or without an index.
+            EngineMisconfigured: the server is too old, is no Qdrant or refuses the key, or the
+                collection is there with other settings; the message names the fix.
             SourceTimeout: the engine did not answer in time.
             SourceUnavailable: the engine refused or is gone.
         """
-        is_new = not await self._exists(self._write_timeout)
+        server = self._connection
+        health = await self._set_up(server.service.HealthCheck, qdrant.HealthCheckRequest())
+        if fault := faults.of_version(health):
+            raise EngineMisconfigured(fault)
+        is_new = not await self._exists()
         if is_new:
             await self._create()
         request = qdrant.GetCollectionInfoRequest(collection_name=self._collection)
-        response = await self._call(self._collections.Get, request, self._write_timeout)
-        info = response.result
-        if fault := schema.vector_fault(info, self._dimensions):
-            raise EngineMisconfigured(
-                f"Qdrant collection {self._collection!r} can't be used: {fault}. "
-                "Name another collection, or delete this one, and run `hilvan reindex`."
-            )
-        missing = schema.missing_indexes(info)
-        if missing and info.points_count:
-            raise EngineMisconfigured(
-                f"Qdrant collection {self._collection!r} lacks the payload index of "
-                f"{', '.join(missing)}. Indexes come before points: delete the collection, or "
-                "name another one, and run `hilvan reindex`."
-            )
-        for field in missing:
+        info = (await self._set_up(server.collections.Get, request)).result
+        if fault := faults.of_collection(info, self._dimensions, exact=self._exact):
+            raise EngineMisconfigured(f"Qdrant collection {self._collection!r}: {fault}")
+        for slow in faults.slow_settings(info, exact=self._exact):
+            _log.warning("Qdrant collection will be slow", collection=self._collection, why=slow)
+        for field in faults.missing_indexes(info):
             params = schema.payload_indexes()[field]
             index = schema.index_creation(self._collection, field, params)
-            await self._call(self._points.CreateFieldIndex, index, self._write_timeout)
+            await self._set_up(server.points.CreateFieldIndex, index)
         return is_new
 
     async def search(self, queries: Sequence[VectorQuery]) -> list[list[Hit]]:
@@ -162,7 +144,7 @@ class QdrantIndex:
                 collection_name=self._collection,
                 query_points=[self._codec.query(queries[p], depth) for p, depth in depths.items()],
             )
-            response = await self._call(self._points.QueryBatch, request, self._timeout)
+            response = await self._call(self._connection.points.QueryBatch, request)
             deeper = {}
             for (position, depth), batch in zip(depths.items(), response.result, strict=True):
                 rows, limit = ranked(batch.result), queries[position].limit
@@ -177,9 +159,12 @@ class QdrantIndex:
         points = [self._codec.point(document) for document in documents]
         for start in range(0, len(points), _BATCH):
             request = qdrant.UpsertPoints(
-                collection_name=self._collection, wait=True, points=points[start : start + _BATCH]
+                collection_name=self._collection,
+                wait=True,
+                points=points[start : start + _BATCH],
+                ordering=_IN_ORDER,
             )
-            await self._write(self._points.Upsert, request)
+            await self._write(self._connection.points.Upsert, request)
 
     async def delete(self, uids: Sequence[Uid]) -> None:
         """Remove points by id."""
@@ -187,9 +172,12 @@ class QdrantIndex:
             return
         ids = qdrant.PointsIdsList(ids=[qdrant.PointId(uuid=uid) for uid in uids])
         request = qdrant.DeletePoints(
-            collection_name=self._collection, wait=True, points=qdrant.PointsSelector(points=ids)
+            collection_name=self._collection,
+            wait=True,
+            points=qdrant.PointsSelector(points=ids),
+            ordering=_IN_ORDER,
         )
-        await self._write(self._points.Delete, request)
+        await self._write(self._connection.points.Delete, request)
 
     async def revisions(self, bucket: str) -> dict[Uid, int]:
         """Read a bucket in pages; a point without a revision has 0."""
@@ -197,7 +185,7 @@ class QdrantIndex:
         offset: qdrant.PointId | None = None
         while True:
             request = self._codec.scroll(bucket, offset, _PAGE)
-            page = await self._call(self._points.Scroll, request, self._write_timeout)
+            page = await self._patiently(self._connection.points.Scroll, request)
             for point in page.result:
                 revisions[Uid(point.id.uuid)] = point.payload["revision"].integer_value
             if not page.HasField("next_page_offset"):
@@ -207,62 +195,60 @@ class QdrantIndex:
     async def state(self) -> IndexState:
         """Count exactly; the engine is named with its version."""
         request = qdrant.CountPoints(collection_name=self._collection, exact=True)
-        count = await self._call(self._points.Count, request, self._write_timeout)
+        count = await self._patiently(self._connection.points.Count, request)
         health = qdrant.HealthCheckRequest()
-        reply = await self._call(self._service.HealthCheck, health, self._timeout)
+        reply = await self._call(self._connection.service.HealthCheck, health)
         name = reply.title.partition(" ")[0]
         return IndexState(f"{name} {reply.version}", count.result.count)
 
     async def ping(self) -> None:
         """Ask for the collection: an engine without it can't serve."""
+        request = qdrant.CollectionExistsRequest(collection_name=self._collection)
         try:
-            exists = await self._exists(self._timeout)
+            response = await self._call(self._connection.collections.CollectionExists, request)
         except SourceError as error:
             raise SourceUnavailable(str(error)) from error
-        if not exists:
+        if not response.result.exists:
             raise SourceUnavailable(f"Qdrant has no collection {self._collection!r}")
 
     async def drop(self) -> None:
         """Remove the collection with everything in it; one that is gone already is no error."""
         request = qdrant.DeleteCollection(collection_name=self._collection)
-        await self._call(self._collections.Delete, request, self._write_timeout)
+        await self._patiently(self._connection.collections.Delete, request)
 
     async def close(self) -> None:
         """Close the channel."""
-        await self._channel.close()
+        await self._connection.close()
 
-    async def _exists(self, seconds: float) -> bool:
+    async def _exists(self) -> bool:
         request = qdrant.CollectionExistsRequest(collection_name=self._collection)
-        response = await self._call(self._collections.CollectionExists, request, seconds)
+        response = await self._set_up(self._connection.collections.CollectionExists, request)
         return bool(response.result.exists)
 
     async def _create(self) -> None:
         request = schema.creation(self._collection, self._dimensions, exact=self._exact)
         try:
-            await self._call(self._collections.Create, request, self._write_timeout)
+            await self._set_up(self._connection.collections.Create, request)
         except SourceUnavailable:
-            if not await self._exists(self._write_timeout):  # unless another replica was faster
+            if not await self._exists():  # unless another replica was faster
                 raise
 
     async def _write(self, method: Any, request: Any) -> None:
         try:
-            response = await self._call(method, request, self._write_timeout)
+            response = await self._patiently(method, request)
         except SourceUnavailable as error:
-            cause = error.__cause__
-            if isinstance(cause, grpc.aio.AioRpcError) and cause.code() is _INVALID:
-                raise ValueError(f"Qdrant refused points: {cause.details()}") from cause
+            if status(error) is grpc.StatusCode.INVALID_ARGUMENT:
+                raise ValueError(f"Qdrant refused points: {error}") from error
             raise
         if response.result.status != qdrant.UpdateStatus.Completed:
-            status = qdrant.UpdateStatus.Name(response.result.status)
-            raise SourceUnavailable(f"Qdrant answered a write with {status}")
+            name = qdrant.UpdateStatus.Name(response.result.status)
+            raise SourceUnavailable(f"Qdrant answered a write with {name}")
 
-    async def _call(self, method: Any, request: Any, seconds: float) -> Any:
-        try:
-            return await method(request, timeout=seconds, metadata=self._metadata)
-        except grpc.aio.AioRpcError as error:
-            fault = f"Qdrant answered {error.code().name}: {error.details()}"
-            if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise SourceTimeout(fault) from error
-            raise SourceUnavailable(fault) from error
-        except grpc.aio.UsageError as error:
-            raise SourceUnavailable("the connection to Qdrant is closed") from error
+    async def _call(self, method: Any, request: Any) -> Any:
+        return await self._connection.call(method, request, self._timeout)
+
+    async def _patiently(self, method: Any, request: Any) -> Any:
+        return await self._connection.call(method, request, self._write_timeout)
+
+    async def _set_up(self, method: Any, request: Any) -> Any:
+        return await self._connection.set_up(method, request, self._write_timeout)

@@ -1,4 +1,4 @@
-"""The collection that Hilvan keeps in Qdrant, and what can be wrong with one that exists."""
+"""The collection that Hilvan keeps in Qdrant."""
 
 from collections.abc import Mapping
 
@@ -6,8 +6,8 @@ from hilvan_retrieval.adapters.qdrant.codec import VECTOR
 from hilvan_retrieval.adapters.qdrant.stubs import qdrant
 
 
-def _keyword(*, is_tenant: bool = False) -> qdrant.PayloadIndexParams:
-    params = qdrant.KeywordIndexParams(is_tenant=is_tenant)
+def _keyword(*, is_tenant: bool = False, enable_hnsw: bool = True) -> qdrant.PayloadIndexParams:
+    params = qdrant.KeywordIndexParams(is_tenant=is_tenant, enable_hnsw=enable_hnsw)
     return qdrant.PayloadIndexParams(keyword_index_params=params)
 
 
@@ -30,7 +30,7 @@ def payload_indexes() -> Mapping[str, qdrant.PayloadIndexParams]:
         "category": _keyword(),
         "topic": _keyword(),
         "tags": _keyword(),
-        "bucket": _keyword(),
+        "bucket": _keyword(enable_hnsw=False),  # no search asks for it
         "live_from": _integer(),
         "live_until": _integer(),
     }
@@ -66,32 +66,3 @@ def index_creation(
         field_type=kind,
         field_index_params=params,
     )
-
-
-def vector_fault(info: qdrant.CollectionInfo, dimensions: int) -> str:
-    """Say why the collection's vectors can't be compared as Hilvan does; "" when they can."""
-    config = info.config.params.vectors_config
-    if VECTOR not in config.params_map.map:
-        return f"it has no vector named {VECTOR!r}"
-    vector = config.params_map.map[VECTOR]
-    if vector.distance != qdrant.Distance.Cosine:
-        return f"its metric is {qdrant.Distance.Name(vector.distance)}, not Cosine"
-    if vector.size != dimensions:
-        return f"its vectors have {vector.size} dimensions, the embedding model's {dimensions}"
-    return ""
-
-
-def missing_indexes(info: qdrant.CollectionInfo) -> list[str]:
-    """Name the payload fields without the index that the filters need."""
-    return [
-        field
-        for field, params in payload_indexes().items()
-        if field not in info.payload_schema
-        or info.payload_schema[field].data_type != _data_type(params)
-    ]
-
-
-def _data_type(params: qdrant.PayloadIndexParams) -> "qdrant.PayloadSchemaType.ValueType":
-    if params.HasField("keyword_index_params"):
-        return qdrant.PayloadSchemaType.Keyword
-    return qdrant.PayloadSchemaType.Integer

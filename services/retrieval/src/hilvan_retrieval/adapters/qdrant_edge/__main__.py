@@ -26,38 +26,55 @@ def main() -> int:
     """Read the arguments and serve; the exit code is 0 after an orderly stop."""
     parser = argparse.ArgumentParser(prog="python -m hilvan_retrieval.adapters.qdrant_edge")
     parser.add_argument("--path", type=Path, required=True, help="folder of the collections")
-    parser.add_argument("--address", required=True, help="gRPC address, such as unix:/run/e.sock")
+    parser.add_argument(
+        "--address", required=True, help="gRPC address: unix:/run/e.sock, or 127.0.0.1:0"
+    )
     parser.add_argument("--with-parent", action="store_true", help="stop when stdin is closed")
+    parser.add_argument("--api-key-file", type=Path, help="serve only calls with this key")
+    parser.add_argument("--tls-cert", type=Path, help="serve TLS with this certificate (PEM)")
+    parser.add_argument("--tls-key", type=Path, help="the certificate's private key (PEM)")
     arguments = parser.parse_args()
+    if bool(arguments.tls_cert) != bool(arguments.tls_key):
+        parser.error("--tls-cert and --tls-key go together")
     if arguments.with_parent:
         _die_with_parent()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_serve(arguments.path, arguments.address, arguments.with_parent))
+        return runner.run(_serve(arguments))
 
 
-async def _serve(path: Path, address: str, with_parent: bool) -> int:  # noqa: FBT001 - see main
+async def _serve(arguments: argparse.Namespace) -> int:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    if with_parent:
+    if arguments.with_parent:
         loop.add_reader(sys.stdin.fileno(), _stop_at_end, loop, stop)
     try:
-        store = await open_store(path, _OPEN_FOR_S)
+        store = await open_store(arguments.path, _OPEN_FOR_S)
     except Exception as error:  # noqa: BLE001 - the engine raises nothing narrower
         _report(f"failed {error}")
         return 1
+    api_key = arguments.api_key_file.read_text().strip() if arguments.api_key_file else ""
+    methods = Methods(Engine(store, version("qdrant-edge-py")), api_key)
     server = grpc.aio.server(options=OPTIONS)
-    server.add_generic_rpc_handlers((Methods(Engine(store, version("qdrant-edge-py"))),))
-    server.add_insecure_port(address)
+    server.add_generic_rpc_handlers((methods,))
+    port = _listen(server, arguments)
     await server.start()
-    _report("serving")
+    is_socket = arguments.address.startswith("unix:")
+    _report("serving" if is_socket else f"serving {arguments.address.rpartition(':')[0]}:{port}")
     settling = loop.create_task(_settle(store))
     await stop.wait()
     settling.cancel()
     await server.stop(_GRACE_S)
     store.close()
     return 0
+
+
+def _listen(server: grpc.aio.Server, arguments: argparse.Namespace) -> int:
+    if not arguments.tls_cert:
+        return server.add_insecure_port(arguments.address)
+    pair = (arguments.tls_key.read_bytes(), arguments.tls_cert.read_bytes())
+    return server.add_secure_port(arguments.address, grpc.ssl_server_credentials([pair]))
 
 
 async def open_store(path: Path, patience: float) -> Store:

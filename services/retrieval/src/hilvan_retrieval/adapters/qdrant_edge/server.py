@@ -1,5 +1,6 @@
 """The part of Qdrant's gRPC API that Hilvan uses, over a `Store`."""
 
+import hmac
 import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -8,6 +9,7 @@ import grpc
 import qdrant_edge as engine
 from google.protobuf.message import Message
 
+from hilvan_retrieval.adapters.qdrant.faults import LOCAL_ENGINE
 from hilvan_retrieval.adapters.qdrant.stubs import qdrant
 from hilvan_retrieval.adapters.qdrant_edge import translate
 from hilvan_retrieval.adapters.qdrant_edge.store import (
@@ -86,7 +88,8 @@ class Engine:
 
     def create(self, request: qdrant.CreateCollection) -> qdrant.CollectionOperationResponse:
         """Make a collection."""
-        self._store.create(request.collection_name, translate.vectors(request))
+        vectors = translate.vectors(request)
+        self._store.create(request.collection_name, vectors, request.SerializeToString())
         return qdrant.CollectionOperationResponse(result=True)
 
     def drop(self, request: qdrant.DeleteCollection) -> qdrant.CollectionOperationResponse:
@@ -112,10 +115,11 @@ class Engine:
         result = qdrant.CollectionInfo(
             status=qdrant.CollectionStatus.Green, points_count=state.points_count
         )
-        vectors = result.config.params.vectors_config.params_map.map
-        for name, params in collection.vectors.items():
-            vectors[name].size = params["size"]
-            vectors[name].distance = qdrant.Distance.Value(params["distance"])
+        created = qdrant.CreateCollection.FromString(collection.created)
+        result.config.params.vectors_config.CopyFrom(created.vectors_config)
+        result.config.hnsw_config.CopyFrom(created.hnsw_config)
+        if created.HasField("quantization_config"):
+            result.config.quantization_config.CopyFrom(created.quantization_config)
         for field, index in state.payload_schema.items():
             kind = str(index.data_type).rpartition(".")[2]
             result.payload_schema[field].data_type = qdrant.PayloadSchemaType.Value(kind)
@@ -123,7 +127,7 @@ class Engine:
 
     def health(self, _: qdrant.HealthCheckRequest) -> qdrant.HealthCheckReply:
         """Say who answers."""
-        return qdrant.HealthCheckReply(title="qdrant-edge", version=self._version)
+        return qdrant.HealthCheckReply(title=LOCAL_ENGINE, version=self._version)
 
     def _update(
         self, name: str, operation: engine.UpdateOperation, points: int
@@ -136,8 +140,9 @@ class Engine:
 class Methods(grpc.GenericRpcHandler):
     """The served methods by their full names; any other is refused in words."""
 
-    def __init__(self, served: Engine) -> None:
-        """Make a handler for each method."""
+    def __init__(self, served: Engine, api_key: str = "") -> None:
+        """Make a handler for each method; with a key, for calls that carry it only."""
+        self._api_key = api_key.encode()
         self._handlers = {
             f"/qdrant.{name}": grpc.unary_unary_rpc_method_handler(
                 _guarded(answer),
@@ -166,9 +171,14 @@ class Methods(grpc.GenericRpcHandler):
 
     def service(self, call: grpc.HandlerCallDetails) -> "grpc.RpcMethodHandler[Any, Any]":
         """Find the handler of a call."""
+        carried = dict(call.invocation_metadata).get("api-key", "")
+        if self._api_key and not hmac.compare_digest(str(carried).encode(), self._api_key):
+            refused = _refused(grpc.StatusCode.UNAUTHENTICATED, "Invalid API key or JWT")
+            return grpc.unary_unary_rpc_method_handler(refused)
         if handler := self._handlers.get(call.method):
             return handler
-        return grpc.unary_unary_rpc_method_handler(_refused(call.method))
+        words = f"the local engine does not serve {call.method}"
+        return grpc.unary_unary_rpc_method_handler(_refused(_UNIMPLEMENTED, words))
 
 
 def _serialized(answer: Answer) -> bytes:
@@ -189,8 +199,8 @@ def _guarded(answer: Callable[[Any], Answer]) -> Any:
     return handle
 
 
-def _refused(method: str) -> Any:
+def _refused(code: grpc.StatusCode, words: str) -> Any:
     async def handle(_: bytes, context: _Context) -> None:
-        await context.abort(_UNIMPLEMENTED, f"the local engine does not serve {method}")
+        await context.abort(code, words)
 
     return handle

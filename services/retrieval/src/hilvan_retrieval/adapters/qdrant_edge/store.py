@@ -1,11 +1,9 @@
 """The collections of one folder, a shard each, and when their writes are settled."""
 
-import json
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import qdrant_edge as engine
 
@@ -24,6 +22,8 @@ MOST_POINTS = 10_000
 _SEGMENTS = 8
 """Segments are merged beyond this count. With fewer, the engine rewrites most of a shard for some
 thousand new points (14 s at 100,000 x 384) instead of one segment (0.5-1 s)."""
+
+_CREATED = "created.pb"
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -73,9 +73,8 @@ class Collection:
             if "WouldBlock" in str(error):  # its write-ahead log is locked
                 raise FolderInUse(f"another process uses {folder}") from error
             raise
-        self.vectors: dict[str, dict[str, Any]] = json.loads(
-            (folder / "edge_config.json").read_text()
-        )["vectors"]
+        created = folder / _CREATED
+        self.created = created.read_bytes() if created.exists() else b""
         self._unsettled = Unsettled(points=1)  # a kill may have come before the indexing
 
     def update(self, operation: engine.UpdateOperation, points: int, now: float) -> None:
@@ -125,8 +124,13 @@ class Store:
     def __contains__(self, name: str) -> bool:
         return name in self._collections
 
-    def create(self, name: str, vectors: dict[str, engine.EdgeVectorParams]) -> None:
-        """Make a shard, whole or not at all; ValueError for a bad name."""
+    def create(
+        self, name: str, vectors: dict[str, engine.EdgeVectorParams], created: bytes = b""
+    ) -> None:
+        """Make a shard, whole or not at all; ValueError for a bad name.
+
+        ``created`` is kept beside it, for whoever asks how it was made.
+        """
         if not _NAME.fullmatch(name):
             raise ValueError(f"collection name {name!r} is not {_NAME.pattern}")
         if name in self:
@@ -138,6 +142,7 @@ class Store:
         )
         unfinished = self._folder / f".{name}"
         engine.EdgeShard.create(str(unfinished), config).close()
+        (unfinished / _CREATED).write_bytes(created)
         unfinished.rename(self._folder / name)
         self._collections[name] = Collection(self._folder / name)
 

@@ -36,7 +36,8 @@ def require_only(message: Message, *fields: str) -> None:
 
 def points(request: qdrant.UpsertPoints) -> list[engine.Point]:
     """Decode the points of a write: named dense vectors and flat payloads."""
-    require_only(request, "collection_name", "wait", "points")
+    # One process applies writes in the order of their arrival, which is any ordering.
+    require_only(request, "collection_name", "wait", "points", "ordering")
     return [
         engine.Point(
             point.id.uuid,
@@ -49,7 +50,7 @@ def points(request: qdrant.UpsertPoints) -> list[engine.Point]:
 
 def point_ids(request: qdrant.DeletePoints) -> "list[engine.PointId]":  # an alias of the stubs only
     """Decode the ids of a removal."""
-    require_only(request, "collection_name", "wait", "points")
+    require_only(request, "collection_name", "wait", "points", "ordering")
     require_only(request.points, "points")
     return [point.uuid for point in request.points.points.ids]
 
@@ -63,14 +64,14 @@ def query(request: qdrant.QueryPoints) -> engine.QueryRequest:
     )
     require_only(request.query, "nearest")
     require_only(request.query.nearest, "dense")
-    require_only(request.params, "exact")
+    require_only(request.params, "exact", "hnsw_ef", "quantization")
     if request.with_payload.enable or request.with_vectors.enable:
         raise Unsupported("payloads and vectors in answers")
     return engine.QueryRequest(
         limit=request.limit,
         query=engine.Query.Nearest(request.query.nearest.dense.data[:], using=request.using),
         filter=_filter(request.filter),
-        params=engine.SearchParams(exact=True),  # there is no graph to walk
+        params=engine.SearchParams(exact=True),  # never worse than what was asked for
         with_payload=False,
         with_vector=False,
     )
@@ -124,15 +125,20 @@ def page(
 
 
 def vectors(request: qdrant.CreateCollection) -> dict[str, engine.EdgeVectorParams]:
-    """Decode the vectors of a new collection: named and dense, without a graph."""
-    require_only(request, "collection_name", "vectors_config", "hnsw_config", "timeout")
+    """Decode the vectors of a new collection: named and dense.
+
+    How a server would keep them, its graph and its quantised copy, is no concern of an engine that
+    answers exactly.
+    """
+    require_only(
+        request,
+        "collection_name",
+        *("vectors_config", "hnsw_config", "quantization_config", "timeout"),
+    )
     require_only(request.vectors_config, "params_map")
-    require_only(request.hnsw_config, "m")
-    if request.hnsw_config.m:
-        raise Unsupported("HnswConfigDiff.m other than 0")
     decoded = {}
     for name, params in request.vectors_config.params_map.map.items():
-        require_only(params, "size", "distance")
+        require_only(params, "size", "distance", "on_disk", "quantization_config", "hnsw_config")
         metric = getattr(engine.Distance, qdrant.Distance.Name(params.distance))
         decoded[name] = engine.EdgeVectorParams(size=params.size, distance=metric)
     return decoded
@@ -142,7 +148,7 @@ def field_index(request: qdrant.CreateFieldIndexCollection) -> engine.UpdateOper
     """Decode the index of a keyword or integer field."""
     keyword = request.field_index_params.keyword_index_params
     integer = request.field_index_params.integer_index_params
-    require_only(keyword, "is_tenant")
+    require_only(keyword, "is_tenant", "enable_hnsw")
     require_only(integer, "lookup", "range")
     params: engine.KeywordIndexParams | engine.IntegerIndexParams
     match request.field_index_params.WhichOneof("index_params"):
