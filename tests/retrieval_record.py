@@ -18,13 +18,25 @@ from hilvan_kit.auth import Principal, Role
 from hilvan_retrieval.adapters.records import (
     Database,
     SqlEntryStore,
+    SqlFindings,
+    SqlGenerations,
+    SqlJournal,
     SqlOutbox,
     SqlPolicyStore,
     migrate,
     open_record,
     open_sqlite,
 )
-from hilvan_retrieval.model import Axis, Entry, Layer, Owner, SpacePolicy, Vector
+from hilvan_retrieval.model import (
+    Axis,
+    Entry,
+    GenerationState,
+    Layer,
+    Owner,
+    Source,
+    SpacePolicy,
+    Vector,
+)
 
 T0 = datetime(2025, 1, 1, tzinfo=UTC)
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -93,13 +105,17 @@ def quick_folder() -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The three ports of one database, and a way to open it once more, as a replica would."""
+    """The ports of one database, and ways to open it once more, as a replica would."""
 
     store: SqlEntryStore
     outbox: SqlOutbox
     policies: SqlPolicyStore
+    generations: SqlGenerations
+    findings: SqlFindings
+    journal: SqlJournal
     clock: Clock
     again: Callable[[], AbstractAsyncContextManager[SqlEntryStore]]
+    replica: Callable[[], "AbstractAsyncContextManager[Record]"]
 
 
 @asynccontextmanager
@@ -145,14 +161,32 @@ async def _record(connect: Callable[[], Database]) -> AsyncIterator[Record]:
         async with opened() as other:
             yield SqlEntryStore(other, clock)
 
-    async with opened() as database:
-        yield Record(
-            SqlEntryStore(database, clock),
-            SqlOutbox(database, clock),
-            SqlPolicyStore(database),
-            clock,
-            again,
-        )
+    @asynccontextmanager
+    async def replica() -> AsyncIterator[Record]:
+        async with opened() as database:
+            yield Record(
+                SqlEntryStore(database, clock),
+                SqlOutbox(database, clock),
+                SqlPolicyStore(database),
+                SqlGenerations(database, clock),
+                SqlFindings(database),
+                SqlJournal(database, clock),
+                clock,
+                again,
+                replica,
+            )
+
+    async with replica() as record:
+        yield record
+
+
+async def begin_feeds(record: Record) -> tuple[str, str]:
+    """Begin an index of each source, and give their feeds: vector, then keyword."""
+    begun = [
+        await record.generations.begin(source, "memory", MODEL, GenerationState.LIVE)
+        for source in (Source.VECTOR, Source.KEYWORD)
+    ]
+    return begun[0].feed, begun[1].feed
 
 
 RECORDS: Mapping[str, Callable[[], AbstractAsyncContextManager[Record]]] = {
