@@ -33,7 +33,7 @@ RELEASES = ("1.30", "1.37")
 def validate(manifests: Path, release: str) -> str:
     """What the schemas of a release say against a file; "" when nothing."""
     done = subprocess.run(
-        [BIN / "kubernetes-validate", "--strict", "--quiet", "--version", release, manifests],
+        [BIN / "kubernetes-validate", "--strict", "--quiet", "-k", release, manifests],
         capture_output=True,
         text=True,
         timeout=60,
@@ -79,7 +79,7 @@ def test_every_variable_is_one_that_the_service_reads(service: str) -> None:
 def test_a_service_starts_with_its_variables(service: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Image and pod together are settings that can be read, with credentials."""
     for name, value in (image_environment(service) | pod_environment(service)).items():
-        url = "postgresql+asyncpg://user:word@host:5432/name"
+        url = "postgresql://user:word@host:5432/name"
         monkeypatch.setenv(name, url if value in {"record-url", "metadata-url"} else value)
     assert read_settings(SETTINGS[service]).listen == f"0.0.0.0:{PORTS[service]}"
     assert read_settings(CredentialSettings).to_auth().api_keys_file.startswith("/etc/hilvan/")
