@@ -110,7 +110,7 @@ async def _search(index: QdrantIndex, calls: list[list[VectorQuery]], number: in
 
 
 async def _hop(index: QdrantIndex) -> None:
-    await index._service.HealthCheck(qdrant.HealthCheckRequest())
+    await index._connection.service.HealthCheck(qdrant.HealthCheckRequest())
 
 
 async def _watch(index: QdrantIndex, stalls: list[float]) -> None:
