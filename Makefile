@@ -20,7 +20,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
 .PHONY: help install proto model lint format test coverage demo bench bench-quality bench-latency \
-  opensearch-up opensearch-down lock clean
+  opensearch-up opensearch-down lock images clean
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -87,6 +87,11 @@ lock: $(READY) ## Resolve requirements.in into requirements.lock, and what image
 	sed '/^# Building and testing/,$$d' requirements.in | $(BIN)/uv pip compile --quiet --generate-hashes - \
 	  -c requirements.lock -o requirements-run.lock --custom-compile-command "make lock" \
 	  $(addprefix --no-emit-package ,$(NOT_IN_IMAGES))
+
+images: ## Build the images of the three services (needs Docker)
+	for each in retrieval curation assembler; do \
+	  docker build --target $$each --tag hilvan-$$each:0.1.0 --file deploy/images/Dockerfile .; \
+	done
 
 clean: ## Remove what is generated; keeps the model cache
 	rm -rf $(VENV) gen .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -90,6 +90,11 @@ def test_an_image_keeps_numeric_libraries_to_one_thread(service: str) -> None:
     assert environment["OPENBLAS_NUM_THREADS"] == environment["OMP_NUM_THREADS"] == "1"
 
 
+def test_an_image_sends_no_telemetry() -> None:
+    """onnxruntime would tell its maker of every start."""
+    assert image_environment("retrieval")["ORT_DISABLE_TELEMETRY"] == "1"
+
+
 @pytest.mark.parametrize("service", SERVICES)
 def test_an_image_asks_its_own_service_for_health(service: str) -> None:
     """HEALTHCHECK runs the script that the image carries, for this service."""
@@ -128,10 +133,11 @@ def test_what_is_copied_is_there_and_nothing_else_is_sent() -> None:
 
 
 def test_the_version_is_the_packages() -> None:
-    """Label and installed wheel are of the version in pyproject.toml."""
+    """Label, installed wheel and the tags of `make images` are of the version in pyproject.toml."""
     text = DOCKERFILE.read_text()
     assert set(re.findall(r'hilvan==([\d.]+)"', text)) == {VERSION}
     assert re.findall(r'image\.version="([\d.]+)"', text) == [VERSION]
+    assert re.findall(r"hilvan-\$\$each:(\S+)", (ROOT / "Makefile").read_text()) == [VERSION]
 
 
 def pins(path: Path) -> dict[str, tuple[str, ...]]:

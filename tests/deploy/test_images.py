@@ -117,7 +117,7 @@ def test_an_image_serves_locked_down_and_drains(service: str, images: str, tmp_p
     tmp_path.chmod(0o755)
     container = docker(
         *("run", "--detach", "--read-only", "--cap-drop=ALL", "--network=none"),
-        *("--security-opt=no-new-privileges", "--memory=1g", "--pids-limit=256"),
+        *("--security-opt=no-new-privileges", "--memory=1536m", "--pids-limit=256"),
         *("--tmpfs=/tmp", "--tmpfs=/data:mode=1777", f"--volume={tmp_path}:/etc/hilvan:ro"),
         *("--env=HILVAN_AUTH_API_KEYS_FILE=/etc/hilvan/keys.yaml", f"hilvan-{service}:{images}"),
     )
