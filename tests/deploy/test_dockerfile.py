@@ -91,7 +91,7 @@ def test_an_image_keeps_numeric_libraries_to_one_thread(service: str) -> None:
 
 
 def test_an_image_sends_no_telemetry() -> None:
-    """onnxruntime would tell its maker of every start."""
+    """The runtime of models would tell its maker of every start."""
     assert image_environment("retrieval")["ORT_DISABLE_TELEMETRY"] == "1"
 
 
