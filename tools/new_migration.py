@@ -49,9 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     migrations, tables = SERVICES[options.service]
-    with create_engine("sqlite://").begin() as connection:
+    engine = create_engine("sqlite://")
+    with engine.begin() as connection:
         migrations.upgrade(connection)
         body = difference(connection, migrations, tables)
+    engine.dispose()
     if body == NOTHING:
         print("the history has all that the tables have")
         return 0
