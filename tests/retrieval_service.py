@@ -42,13 +42,15 @@ from hilvan_retrieval.model import (
     IndexState,
     KeywordQuery,
     Matrix,
-    Source,
     Uid,
     Vector,
     VectorQuery,
 )
 from hilvan_retrieval.rpc.errors import TABLE
-from hilvan_retrieval.rpc.servicer import RetrievalServicer, Uses
+from hilvan_retrieval.rpc.servicer import RetrievalServicer
+from hilvan_retrieval.rpc.uses import Uses
+from hilvan_retrieval.usecases.checking import Checker
+from hilvan_retrieval.usecases.indexes import Engine, Indexes
 from hilvan_retrieval.usecases.indexing import Indexer
 from hilvan_retrieval.usecases.policies import PolicyBook
 from hilvan_retrieval.usecases.reading import Reader
@@ -65,11 +67,14 @@ Q_contra = TypeVar("Q_contra", contravariant=True)
 class _Index(Protocol[Q_contra]):
     """An index of either kind."""
 
+    async def ensure(self) -> bool: ...
     async def search(self, queries: Sequence[Q_contra]) -> list[list[Hit]]: ...
+    async def revisions(self, bucket: str) -> dict[Uid, int]: ...
     async def upsert(self, documents: Sequence[IndexDocument]) -> None: ...
     async def delete(self, uids: Sequence[Uid]) -> None: ...
     async def state(self) -> IndexState: ...
     async def ping(self) -> None: ...
+    async def drop(self) -> None: ...
     async def close(self) -> None: ...
 
 
@@ -85,6 +90,21 @@ class Troubled(Generic[Q]):
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     ended: list[str] = field(default_factory=list)
     upserts: list[Uid] = field(default_factory=list)
+
+    async def ensure(self) -> bool:
+        """Be new once, with the trouble."""
+        await self._trouble()
+        return await self.inner.ensure()
+
+    async def revisions(self, bucket: str) -> dict[Uid, int]:
+        """Tell the revisions, with the trouble."""
+        await self._trouble()
+        return await self.inner.revisions(bucket)
+
+    async def drop(self) -> None:
+        """Forget everything, with the trouble."""
+        await self._trouble()
+        await self.inner.drop()
 
     async def search(self, queries: Sequence[Q]) -> list[list[Hit]]:
         """Search, with the trouble."""
@@ -178,6 +198,7 @@ class Parts:
     vector: Troubled[VectorQuery]
     keyword: Troubled[KeywordQuery]
     embedder: TroubledEmbedder
+    indexes: Indexes
     indexer: Indexer
     uses: Uses
 
@@ -203,7 +224,7 @@ class Parts:
 
     async def _is_settled(self) -> bool:
         self.indexer.notice()
-        counts = [await self.record.outbox.counts(source) for source in Source]
+        counts = [await self.record.outbox.counts(feed) for feed in self.indexes.live.feeds]
         return not any(each.pending or each.parked for each in counts)
 
 
@@ -216,18 +237,29 @@ async def open_parts(*, cap_seconds: float = 5.0, indexing: bool = True) -> Asyn
         keyword: Troubled[KeywordQuery] = Troubled(MemoryKeywordIndex())
         policies = PolicyBook(record.policies)
         await policies.put_space("acme", SPACE)
-        indexer = Indexer(record.outbox, vector, keyword, embedder)
+        model = embedder.model.id
+        indexes = Indexes(
+            record.generations,
+            record.outbox,
+            Engine("memory", model, frozenset({model}), lambda _: vector),
+            Engine("memory", "words", frozenset({"words"}), lambda _: keyword),
+            {model: embedder},
+        )
+        await indexes.open()
+        indexer = Indexer(record.outbox, indexes)
         uses = Uses(
-            retriever=Retriever(embedder, vector, keyword, record.store, policies, cap_seconds),
-            reader=Reader(record.store, record.outbox, (vector, keyword), policies, embedder.model),
-            writer=Writer(record.store, indexer, embedder, vector, policies),
+            retriever=Retriever(lambda: indexes.live, record.store, policies, cap_seconds),
+            reader=Reader(record.store, record.outbox, indexes, policies),
+            writer=Writer(record.store, indexer, lambda: indexes.live, policies),
+            indexes=indexes,
+            checker=Checker(record.generations, record.outbox, indexes),
             policies=policies,
             now=record.clock.moment,
             default_deadline_seconds=PATIENCE_S,
         )
         worker = asyncio.create_task(indexer.run()) if indexing else None
         try:
-            yield Parts(record, vector, keyword, embedder, indexer, uses)
+            yield Parts(record, vector, keyword, embedder, indexes, indexer, uses)
         finally:
             if worker is not None:
                 worker.cancel()

@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from retrieval_record import RECORDS, T0, Record, entry, unit
+from retrieval_record import MODEL, RECORDS, T0, Record, begin_feeds, entry, unit
 
 from hilvan_retrieval.errors import RequestIdReused, SourceUnavailable
 from hilvan_retrieval.model import (
@@ -22,7 +22,6 @@ from hilvan_retrieval.model import (
     Layer,
     Origin,
     RequestKey,
-    Source,
     entry_uid,
 )
 from hilvan_retrieval.ports import EntryStore
@@ -35,6 +34,7 @@ REQUEST = RequestKey(str(uuid.UUID(int=1)), "digest")
 async def record(request: pytest.FixtureRequest) -> AsyncIterator[Record]:
     """Opens a new record of each kind."""
     async with RECORDS[request.param]() as opened:
+        await begin_feeds(opened)
         yield opened
 
 
@@ -152,8 +152,8 @@ async def test_each_put_and_delete_leaves_a_row_for_every_index(record: Record) 
     """Both outboxes name exactly the entries that were put or deleted."""
     await put(record.store, entry("m1"), entry("m2"))
     await delete(record.store, "m3")
-    for source in Source:
-        rows = await record.outbox.due(source, 10)
+    for feed in ("vector.1", "keyword.1"):
+        rows = await record.outbox.due(feed, 10)
         assert [row.entry_id for row in rows] == ["m1", "m2", "m3"]
 
 
@@ -162,7 +162,7 @@ async def test_a_quiet_change_leaves_no_row(record: Record) -> None:
     quiet = Change(Answer("quiet"), puts=(entry(),), quiet=True)
     await record.store.change("acme", ["m1"], lambda _: quiet)
     assert await record.store.count("acme") == 1
-    assert await record.outbox.due(Source.VECTOR, 10) == []
+    assert await record.outbox.due("vector.1", 10) == []
 
 
 async def test_what_a_decision_raises_leaves_the_record_as_it_was(record: Record) -> None:
@@ -264,7 +264,7 @@ def test_tenants_never_mix(kind: str, data: st.DataObject) -> None:
                 assert await record.store.count(tenant) == len(texts)
                 by_id = await record.store.entries(tenant, ["a", "b", "c"])
                 assert {each.id: each.text for each in by_id.values()} == texts
-                hits = await record.store.hydrate(tenant, every_uid, vectors=True)
+                hits = await record.store.hydrate(tenant, every_uid, model=MODEL)
                 assert {each.entry.id: each.entry.text for each in hits.values()} == texts
                 seen = await seen_by(record.store, "a", "b", "c", tenant=tenant)
                 assert {name: each.text for name, each in seen.items()} == texts
@@ -278,9 +278,9 @@ async def test_a_vector_of_a_changed_text_is_dropped(store: EntryStore) -> None:
 
     async def write(changed: Entry, **vectors: float) -> list[float] | None:
         given = {name: unit(1, value) for name, value in vectors.items()}
-        change = Change(Answer("x"), puts=(changed,), vectors=given)
+        change = Change(Answer("x"), puts=(changed,), vectors=given, model=MODEL)
         await store.change("acme", ["m1"], lambda _: change)
-        vector = (await store.hydrate("acme", [uid], vectors=True))[uid].vector
+        vector = (await store.hydrate("acme", [uid], model=MODEL))[uid].vector
         return None if vector is None else [round(float(value), 2) for value in vector]
 
     assert await write(entry(), m1=0) == [1, 0]
@@ -291,12 +291,12 @@ async def test_a_vector_of_a_changed_text_is_dropped(store: EntryStore) -> None:
 
 async def test_a_deleted_entry_takes_its_vector_with_it(store: EntryStore) -> None:
     """An entry that is made anew with the same text has no vector."""
-    known = Change(Answer("x"), puts=(entry(),), vectors={"m1": unit(1, 0)})
+    known = Change(Answer("x"), puts=(entry(),), vectors={"m1": unit(1, 0)}, model=MODEL)
     await store.change("acme", ["m1"], lambda _: known)
     await delete(store, "m1")
     await put(store, entry())
     uid = entry_uid("acme", "m1")
-    assert (await store.hydrate("acme", [uid], vectors=True))[uid].vector is None
+    assert (await store.hydrate("acme", [uid], model=MODEL))[uid].vector is None
 
 
 async def test_writers_of_two_engines_lose_nothing(record: Record) -> None:

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from retrieval_record import ANA, BOB, RECORDS, T0, Record, entry, unit
+from retrieval_record import ANA, BOB, MODEL, RECORDS, T0, Record, begin_feeds, entry, unit
 
 from hilvan_retrieval.model import (
     Answer,
@@ -20,7 +20,6 @@ from hilvan_retrieval.model import (
     EntryQuery,
     Layer,
     RequestKey,
-    Source,
     entry_uid,
 )
 from hilvan_retrieval.ports import EntryStore
@@ -33,6 +32,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 async def record(request: pytest.FixtureRequest) -> AsyncIterator[Record]:
     """Opens a new record of each kind."""
     async with RECORDS[request.param]() as opened:
+        await begin_feeds(opened)
         yield opened
 
 
@@ -51,13 +51,13 @@ async def put(store: EntryStore, *entries: Entry, tenant: str = "acme") -> None:
 async def test_accesses_are_counted_once_each(record: Record) -> None:
     """Known ids count once, however often they are named; versions and outbox stay as they are."""
     await put(record.store, entry("m1"), entry("m2"))
-    before = await record.outbox.due(Source.KEYWORD, 10)
+    before = await record.outbox.due("keyword.1", 10)
     counted = await record.store.count_accesses("acme", ["m1", "m1", "unknown"], None, T0, None)
     found = await record.store.entries("acme", ["m1", "m2"])
     assert counted == 1
     assert found["m1"] == entry("m1", access_count=1, last_access_time=T0, version=1)
     assert found["m2"] == entry("m2", version=1)
-    assert await record.outbox.due(Source.KEYWORD, 10) == before
+    assert await record.outbox.due("keyword.1", 10) == before
 
 
 async def test_accesses_of_one_request_are_counted_once(store: EntryStore) -> None:
@@ -84,12 +84,14 @@ async def test_nothing_is_counted_for_no_ids(store: EntryStore) -> None:
 async def test_hydrating_gives_vectors_where_they_are_known(store: EntryStore) -> None:
     """Entries come by uid, with vectors only when asked for, to half precision, else None."""
     vector = unit(3, 4)
-    change = Change(Answer("x"), puts=(entry("m1"), entry("m2")), vectors={"m1": vector})
+    change = Change(
+        Answer("x"), puts=(entry("m1"), entry("m2")), vectors={"m1": vector}, model=MODEL
+    )
     await store.change("acme", ["m1", "m2"], lambda _: change)
     first, second = entry_uid("acme", "m1"), entry_uid("acme", "m2")
-    bare = await store.hydrate("acme", [first], vectors=False)
+    bare = await store.hydrate("acme", [first], model=None)
     assert bare[first].vector is None
-    found = await store.hydrate("acme", [first, second], vectors=True)
+    found = await store.hydrate("acme", [first, second], model=MODEL)
     known = found[first].vector
     assert known is not None
     assert known.dtype == vector.dtype
@@ -103,7 +105,7 @@ async def test_any_number_of_uids_is_hydrated(store: EntryStore, count: int) -> 
     """As many entries come as were asked for, each under its own uid."""
     await put(store, *(entry(f"m{i}", f"text {i}") for i in range(count)))
     uids = {entry_uid("acme", f"m{i}"): f"text {i}" for i in range(count)}
-    found = await store.hydrate("acme", list(uids), vectors=False)
+    found = await store.hydrate("acme", list(uids), model=None)
     assert {uid: each.entry.text for uid, each in found.items()} == uids
 
 
@@ -123,14 +125,14 @@ async def test_recent_vectors_are_those_that_the_index_lacks(record: Record) -> 
         entry("episode", layer=Layer.EPISODE),
     )
     vectors = {each.id: unit(1, 0) for each in entries if each.id != "bare"}
-    change = Change(Answer("x"), puts=entries, vectors=vectors)
+    change = Change(Answer("x"), puts=entries, vectors=vectors, model=MODEL)
     await record.store.change("acme", [], lambda _: change)
     await record.store.change("rival", [], lambda _: change)
-    recent = await record.store.recent_vectors("acme", ANA, Layer.MEMORY)
+    recent = await record.store.recent_vectors("acme", ANA, Layer.MEMORY, "vector.1", MODEL)
     assert recent.keys() == {"mine"}
     assert recent["mine"].tolist() == [1, 0]
-    await record.outbox.settle(Source.VECTOR, await record.outbox.due(Source.VECTOR, 10))
-    assert await record.store.recent_vectors("acme", ANA, Layer.MEMORY) == {}
+    await record.outbox.settle("vector.1", await record.outbox.due("vector.1", 10))
+    assert await record.store.recent_vectors("acme", ANA, Layer.MEMORY, "vector.1", MODEL) == {}
 
 
 async def delete(store: EntryStore, entry_id: str) -> None:

@@ -1,28 +1,26 @@
 """The indexer: from the record's outbox to both indexes, whatever fails."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import pytest_asyncio
 from retrieval_record import AS_ANA, entry
 from retrieval_service import Parts, open_parts, until
 
 from hilvan_kit.deadlines import Deadline
+from hilvan_retrieval.adapters.records import SqlOutbox
 from hilvan_retrieval.errors import SourceUnavailable
 from hilvan_retrieval.model import (
     IndexDocument,
     OutboxCounts,
     OutboxRow,
-    Source,
-    Stored,
-    Uid,
     entry_uid,
 )
-from hilvan_retrieval.ports import Outbox
 from hilvan_retrieval.usecases.indexing import ATTEMPTS, BATCH, Indexer
 
 UID = entry_uid("acme", "m1")
+VECTOR, KEYWORD = FEEDS = ("vector.1", "keyword.1")
 
 
 @pytest_asyncio.fixture
@@ -68,7 +66,9 @@ async def test_vectors_are_made_once_and_kept(parts: Parts) -> None:
     await parts.writer.upsert(AS_ANA, entry(text="one", category="stack"), None)
     await running(parts.indexer, parts.settle)
     assert parts.embedder.embedded == ["one"]
-    (stored,) = (await parts.record.store.hydrate("acme", [UID], vectors=True)).values()
+    (stored,) = (
+        await parts.record.store.hydrate("acme", [UID], model=parts.embedder.model.id)
+    ).values()
     assert stored.vector is not None
 
 
@@ -97,10 +97,10 @@ async def test_a_failing_engine_is_tried_again_and_recovers(parts: Parts) -> Non
 
     async def recover() -> None:
         await parts.vector.reached.wait()
-        await until(lambda: settled(parts, Source.KEYWORD))
+        await until(lambda: settled(parts, KEYWORD))
         parts.vector.reached.clear()
         await parts.vector.reached.wait()
-        (row,) = await parts.record.outbox.due(Source.VECTOR, 10)
+        (row,) = await parts.record.outbox.due(VECTOR, 10)
         assert row.attempts == 0
         parts.vector.error = None
         await parts.settle()
@@ -109,9 +109,9 @@ async def test_a_failing_engine_is_tried_again_and_recovers(parts: Parts) -> Non
     assert await count(parts) == (1, 1)
 
 
-async def settled(parts: Parts, source: Source) -> bool:
+async def settled(parts: Parts, feed: str) -> bool:
     """Tell whether one index has everything."""
-    return (await parts.record.outbox.counts(source)).pending == 0
+    return (await parts.record.outbox.counts(feed)).pending == 0
 
 
 async def test_without_the_embedder_the_words_are_indexed(parts: Parts) -> None:
@@ -120,7 +120,7 @@ async def test_without_the_embedder_the_words_are_indexed(parts: Parts) -> None:
     await parts.writer.upsert(AS_ANA, entry(), None)
 
     async def recover() -> None:
-        await until(lambda: settled(parts, Source.KEYWORD))
+        await until(lambda: settled(parts, KEYWORD))
         assert await count(parts) == (0, 1)
         parts.embedder.error = None
         await parts.settle()
@@ -145,12 +145,12 @@ async def test_a_poison_row_is_parked_and_the_others_go_on(parts: Parts) -> None
         async def is_parked() -> bool:
             parts.indexer.notice()
             parts.record.clock.seconds += 1
-            return (await parts.record.outbox.counts(Source.KEYWORD)).parked == 1
+            return (await parts.record.outbox.counts(KEYWORD)).parked == 1
 
         await until(is_parked)
 
     await running(parts.indexer, park)
-    assert await parts.record.outbox.counts(Source.KEYWORD) == OutboxCounts(0, 1)
+    assert await parts.record.outbox.counts(KEYWORD) == OutboxCounts(pending=0, parked=1)
     assert await count(parts) == (3, 2)
     # Each time with its batch, then by itself: that is what counts as an attempt.
     assert parts.keyword.upserts.count(UID) == 2 * ATTEMPTS
@@ -177,7 +177,7 @@ async def test_an_engine_that_goes_down_among_single_rows_is_no_poison(parts: Pa
         await down.wait()
 
     await running(parts.indexer, wait)
-    assert [row.attempts for row in await parts.record.outbox.due(Source.KEYWORD, 10)] == [0, 0]
+    assert [row.attempts for row in await parts.record.outbox.due(KEYWORD, 10)] == [0, 0]
 
 
 async def test_waiting_ends_when_both_indexes_have_the_entries(parts: Parts) -> None:
@@ -209,57 +209,31 @@ async def test_waiting_sees_what_another_replica_applies(parts: Parts) -> None:
     """Rows may be settled by somebody else than this indexer."""
     await parts.writer.upsert(AS_ANA, entry(), None)
     waiting = asyncio.create_task(parts.indexer.settled([UID], Deadline.after(30)))
-    for source in Source:
-        rows = await parts.record.outbox.due(source, 10)
-        await parts.record.outbox.settle(source, rows)
+    for feed in FEEDS:
+        rows = await parts.record.outbox.due(feed, 10)
+        await parts.record.outbox.settle(feed, rows)
     assert await waiting
 
 
-@dataclass(frozen=True, slots=True)
-class FaultyOutbox:
-    """An outbox whose first look is a fault of ours."""
+class FaultyOutbox(SqlOutbox):
+    """An outbox whose first look at each feed is a fault of ours."""
 
-    inner: Outbox
-    looked: list[Source]
+    def __init__(self, like: SqlOutbox) -> None:
+        """Share the database of another one."""
+        super().__init__(like._database, like._clock)
+        self._looked: set[str] = set()
 
-    async def due(self, source: Source, limit: int) -> list[OutboxRow]:
-        """Fail once for each source."""
-        if source not in self.looked:
-            self.looked.append(source)
+    async def due(self, feed: str, limit: int) -> list[OutboxRow]:
+        """Fail once for each feed."""
+        if feed not in self._looked:
+            self._looked.add(feed)
             raise RuntimeError("a fault of ours")
-        return await self.inner.due(source, limit)
-
-    async def load(self, rows: Sequence[OutboxRow]) -> dict[Uid, Stored]:
-        """See the inner one."""
-        return await self.inner.load(rows)
-
-    async def save_vectors(self, made: Mapping[Uid, Stored]) -> None:
-        """See the inner one."""
-        await self.inner.save_vectors(made)
-
-    async def settle(self, source: Source, rows: Sequence[OutboxRow]) -> None:
-        """See the inner one."""
-        await self.inner.settle(source, rows)
-
-    async def postpone(
-        self, source: Source, row: OutboxRow, error: str, retry_seconds: float | None
-    ) -> None:
-        """See the inner one."""
-        await self.inner.postpone(source, row, error, retry_seconds)
-
-    async def unsettled(self, uids: Sequence[Uid]) -> bool:
-        """See the inner one."""
-        return await self.inner.unsettled(uids)
-
-    async def counts(self, source: Source) -> OutboxCounts:
-        """See the inner one."""
-        return await self.inner.counts(source)
+        return await super().due(feed, limit)
 
 
 async def test_a_fault_of_ours_does_not_end_the_worker(parts: Parts) -> None:
     """The next look finds the rows."""
-    outbox = FaultyOutbox(parts.record.outbox, [])
-    indexer = Indexer(outbox, parts.vector, parts.keyword, parts.embedder)
+    indexer = Indexer(FaultyOutbox(parts.record.outbox), parts.indexes)
     await parts.writer.upsert(AS_ANA, entry(), None)
     await running(indexer, replace(parts, indexer=indexer).settle)
     assert await count(parts) == (1, 1)

@@ -9,9 +9,8 @@ import pytest
 from retrieval_record import quick_folder
 
 from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
+from hilvan_retrieval.composition import make_embedders, open_service
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.main import make_embedder, open_service
-from hilvan_retrieval.model import Source
 from hilvan_retrieval.settings import RetrievalSettings
 
 
@@ -55,22 +54,30 @@ async def test_the_service_opens_and_closes_all_of_its_parts() -> None:
         async with open_service(settings) as (uses, ping):
             await ping()
             states = await uses.reader.index_states()
-            assert [(source, state and state.document_count) for source, state, _ in states] == [
-                (Source.VECTOR, 0),
-                (Source.KEYWORD, 0),
-            ]
+            assert [
+                (
+                    each.generation.feed,
+                    each.generation.engine,
+                    each.state and each.state.document_count,
+                )
+                for each in states
+            ] == [("keyword.1", "tantivy", 0), ("vector.1", "qdrant-edge", 0)]
         with pytest.raises(SourceUnavailable):
             await ping()
 
 
 async def test_every_embedder_is_cached(tmp_path: Path) -> None:
     """Whichever the settings name; one that has no files is refused at the start."""
-    hashing = make_embedder(RetrievalSettings(embedder="hashing"))
-    http = make_embedder(
-        RetrievalSettings(embedder="http", embedding_url="http://127.0.0.1:1", embedding_name="x")
+    settings = RetrievalSettings(
+        embedder="http",
+        embedding_url="http://127.0.0.1:1",
+        embedding_name="x",
+        next_embedder="hashing-64",
     )
-    for each in (hashing, http):
+    made = make_embedders(settings)
+    assert [each.model.dimensions for each in made] == [384, 64]
+    for each in made:
         assert isinstance(each, CachedEmbedder)
         await each.close()
     with pytest.raises(Exception, match=r"model\.onnx"):
-        make_embedder(RetrievalSettings(embedder="onnx", model_dir=tmp_path))
+        make_embedders(RetrievalSettings(embedder="onnx", model_dir=tmp_path))

@@ -129,7 +129,9 @@ async def test_reinforcing_touches_no_index(parts: Parts) -> None:
     await parts.store(entry("m1", "I live in Madrid"))
     parts.embedder.embedded.clear()
     await remember(parts, entry("m2", "I live in Madrid"))
-    assert not await parts.record.outbox.unsettled([entry_uid("acme", "m1")])
+    assert not await parts.record.outbox.unsettled(
+        [entry_uid("acme", "m1")], parts.indexes.live.feeds
+    )
     assert parts.embedder.embedded == ["I live in Madrid"]
 
 
@@ -225,9 +227,11 @@ async def test_an_index_that_does_not_answer_has_no_state(parts: Parts) -> None:
     """The other one tells its own, and both outboxes are counted."""
     await parts.store(entry())
     parts.vector.error = SourceUnavailable("down")
-    (vector, none, _), (keyword, state, counts) = await parts.uses.reader.index_states()
-    assert (vector, none) == (Source.VECTOR, None)
-    assert (keyword, state and state.document_count, counts.pending) == (Source.KEYWORD, 1, 0)
+    keyword, vector = await parts.uses.reader.index_states()
+    assert (vector.generation.source, vector.state) == (Source.VECTOR, None)
+    assert keyword.generation.source is Source.KEYWORD
+    assert keyword.state is not None
+    assert (keyword.state.document_count, keyword.counts.pending) == (1, 0)
 
 
 async def test_pages_are_cut_between_equal_times(parts: Parts) -> None:

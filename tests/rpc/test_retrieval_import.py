@@ -77,7 +77,9 @@ async def test_sending_again_changes_nothing(served: Served) -> None:
     (answer,) = await send(served, whole)
     assert (answer.stored_count, answer.unchanged_count) == (0, 2)
     assert await served.parts.record.store.entries("acme", ["m1", "m2"]) == before
-    assert not await served.parts.record.outbox.unsettled([entry_uid("acme", "m1")])
+    assert not await served.parts.record.outbox.unsettled(
+        [entry_uid("acme", "m1")], served.parts.indexes.live.feeds
+    )
 
 
 async def test_bad_records_are_told_one_by_one(served: Served) -> None:
@@ -144,7 +146,9 @@ async def test_an_embedding_is_used_as_it_is(served: Served) -> None:
     given.embedding = vector.tobytes()
     await send(served, batch(1, given, wait=True))
     uid = entry_uid("acme", "m1")
-    stored = (await served.parts.record.store.hydrate("acme", [uid], vectors=True))[uid]
+    stored = (
+        await served.parts.record.store.hydrate("acme", [uid], model=served.parts.embedder.model.id)
+    )[uid]
     assert stored.vector is not None
     assert stored.vector.tolist() == [0, 0, 0, 1] + [0] * (model.dimensions - 4)
     assert served.parts.embedder.embedded == []

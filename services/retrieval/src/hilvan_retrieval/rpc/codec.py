@@ -16,12 +16,9 @@ from hilvan_retrieval.model import (
     CategoryMute,
     Entry,
     EntryMute,
-    IndexState,
     Origin,
-    OutboxCounts,
     Owner,
     RequestKey,
-    Source,
     SpacePolicy,
 )
 from hilvan_retrieval.rpc.columns import candidate_columns
@@ -211,19 +208,6 @@ def candidate_fields(value: Candidate) -> dict[str, Any]:
         "keyword_rank": found.keyword_rank,
         "muted": value.muted,
     }
-
-
-def index_message(source: Source, state: IndexState | None, counts: OutboxCounts) -> pb.IndexState:
-    """The state of one index; None: it does not answer."""
-    status = PartStatus.OK if state else PartStatus.UNAVAILABLE
-    return pb.IndexState(
-        source=SOURCE_NUMBERS[source],
-        engine=state.engine if state else "",
-        status=STATUSES[status],
-        document_count=state.document_count if state else 0,
-        pending_count=counts.pending,
-        parked_count=counts.parked,
-    )
 
 
 def space_policy(message: pb.SpacePolicy) -> SpacePolicy:

@@ -10,6 +10,7 @@ from hilvan_retrieval.errors import (
     InvalidInput,
     NotFound,
     NotYetSearchable,
+    ReindexRefused,
     RequestIdReused,
     SourceError,
     WriteRefused,
@@ -61,6 +62,9 @@ TABLE = ErrorTable(
             grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED", str(e)
         ),
         NotYetSearchable: _not_yet_searchable,
+        ReindexRefused: lambda e: Failure(
+            grpc.StatusCode.FAILED_PRECONDITION, "REINDEX_REFUSED", str(e)
+        ),
         AllSourcesFailed: lambda e: Failure(
             grpc.StatusCode.UNAVAILABLE,
             "ALL_SOURCES_FAILED",

@@ -1,52 +1,21 @@
 """`RetrievalService` on the wire."""
 
 import uuid
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from collections.abc import AsyncIterator
 
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
-from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
-from hilvan_kit.auth import PermissionDenied, Reason, Role
-from hilvan_kit.deadlines import Deadline
-from hilvan_kit.guards import NotBuilt, principal
+from hilvan_kit.guards import principal
 from hilvan_kit.paging import page_key, page_token
 from hilvan_retrieval.core import outcomes
 from hilvan_retrieval.model import Entry, RequestKey
 from hilvan_retrieval.rpc import codec, importing, validation
+from hilvan_retrieval.rpc.maintenance import MaintenanceServicer, service_tenant
 from hilvan_retrieval.rpc.numbers import LAYERS
-from hilvan_retrieval.usecases.policies import PolicyBook
-from hilvan_retrieval.usecases.reading import Reader
-from hilvan_retrieval.usecases.retrieving import Retriever
-from hilvan_retrieval.usecases.writing import Writer
-
-Context = Any
-"""grpc.aio's servicer context; its generics say nothing that is used here."""
+from hilvan_retrieval.rpc.uses import Context
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """The use cases behind the wire, and the clock of the edge."""
-
-    retriever: Retriever
-    reader: Reader
-    writer: Writer
-    policies: PolicyBook
-    now: Callable[[], datetime]
-    default_deadline_seconds: float
-
-    def deadline(self, context: Context) -> Deadline:
-        """The call's deadline."""
-        return Deadline.of(context, self.default_deadline_seconds)
-
-
-class RetrievalServicer(rpc.RetrievalServiceServicer):
+class RetrievalServicer(MaintenanceServicer):
     """Translates, validates, delegates."""
-
-    def __init__(self, uses: Uses) -> None:
-        """Take the use cases."""
-        self._uses = uses
 
     async def RetrieveCandidates(
         self, request: pb.RetrieveCandidatesRequest, context: Context
@@ -180,7 +149,7 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
         async for request in request_iterator:
             batch = importing.read_batch(request, model, self._uses.now())
             answer, refused = await self._uses.writer.import_batch(
-                who, batch.entries, batch.vectors
+                who, batch.entries, batch.vectors, model.id
             )
             stored = int(answer.outcome)
             if request.wait and batch.entries:
@@ -221,25 +190,11 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
         )
         return pb.RecordAccessesResponse(counted_count=counted)
 
-    async def GetIndexState(
-        self, request: pb.GetIndexStateRequest, context: Context
-    ) -> pb.GetIndexStateResponse:
-        """See the proto."""
-        reader = self._uses.reader
-        states = await reader.index_states()
-        return pb.GetIndexStateResponse(
-            indexes=[codec.index_message(*each) for each in states],
-            entry_count=await reader.count(principal()),
-            embedding_model=reader.model.id,
-            embedding_dimensions=reader.model.dimensions,
-            read_time=codec.stamp(self._uses.now()),
-        )
-
     async def PutSpacePolicy(
         self, request: pb.PutSpacePolicyRequest, context: Context
     ) -> pb.PutSpacePolicyResponse:
         """See the proto."""
-        tenant = _service_tenant()
+        tenant = service_tenant()
         validation.checked(request)
         await self._uses.policies.put_space(tenant, codec.space_policy(request.policy))
         return pb.PutSpacePolicyResponse()
@@ -248,7 +203,7 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
         self, request: pb.DeleteSpacePolicyRequest, context: Context
     ) -> pb.DeleteSpacePolicyResponse:
         """See the proto."""
-        tenant = _service_tenant()
+        tenant = service_tenant()
         validation.checked(request)
         await self._uses.policies.delete_space(tenant, request.space_id)
         return pb.DeleteSpacePolicyResponse()
@@ -257,21 +212,11 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
         self, request: pb.PutUserMutesRequest, context: Context
     ) -> pb.PutUserMutesResponse:
         """See the proto."""
-        tenant = _service_tenant()
+        tenant = service_tenant()
         validation.mutes(request)
         mutes = [codec.entry_mute(each) for each in request.mutes]
         await self._uses.policies.put_user_mutes(tenant, request.user, mutes)
         return pb.PutUserMutesResponse()
-
-    async def Consolidate(
-        self, request: pb.ConsolidateRequest, context: Context
-    ) -> pb.ConsolidateResponse:
-        """See the proto."""
-        raise NotBuilt("Consolidate", "it comes with the real engines")
-
-    async def Reindex(self, request: pb.ReindexRequest, context: Context) -> pb.ReindexResponse:
-        """See the proto."""
-        raise NotBuilt("Reindex", "it comes with the real engines")
 
     def _entry(self, request: pb.UpsertEntryRequest | pb.RememberRequest) -> Entry:
         entry_id = request.entry.id or uuid.uuid4().hex
@@ -280,13 +225,6 @@ class RetrievalServicer(rpc.RetrievalServiceServicer):
     async def _settle(self, wait: bool, ids: list[str], context: Context) -> None:  # noqa: FBT001 (the request's own field)
         if wait:
             await self._uses.writer.settle(principal(), ids, self._uses.deadline(context))
-
-
-def _service_tenant() -> str:
-    who = principal()
-    if who.role is not Role.SERVICE:
-        raise PermissionDenied(Reason.TENANT_NOT_ALLOWED)
-    return who.tenant
 
 
 def _request_key(request: codec.Repeatable) -> RequestKey | None:

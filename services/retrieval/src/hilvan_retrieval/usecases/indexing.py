@@ -14,11 +14,11 @@ import structlog
 from prometheus_client import Gauge
 
 from hilvan_kit.deadlines import Deadline
+from hilvan_retrieval.core.documents import document
 from hilvan_retrieval.errors import SourceError
 from hilvan_retrieval.model import (
     Generation,
     GenerationState,
-    IndexDocument,
     OutboxRow,
     Stored,
     Uid,
@@ -46,23 +46,6 @@ _PARKED = Gauge("hilvan_outbox_parked", "Entries that an index was given up on."
 _LAG = Gauge("hilvan_outbox_lag_seconds", "Age of the oldest waiting entry.", ["feed"])
 
 _log = structlog.get_logger()
-
-
-def document(tenant: str, uid: Uid, stored: Stored) -> IndexDocument:
-    """What an index keeps of an entry."""
-    entry = stored.entry
-    return IndexDocument(
-        uid=uid,
-        tenant=tenant,
-        layer=entry.layer,
-        owner=entry.owner.key,
-        category=entry.category,
-        tags=entry.tags,
-        live_from_ms=entry.live_from_ms,
-        live_until_ms=entry.live_until_ms,
-        text=entry.searchable_text,
-        vector=stored.vector,
-    )
 
 
 class Indexer:
@@ -201,7 +184,7 @@ class Indexer:
             current = await self._with_vectors(embedder, current)
         names = {row.uid: row.tenant for row in rows}
         await opened.index.upsert(
-            [document(names[uid], uid, each) for uid, each in current.items()]
+            [document(names[uid], uid, each.entry, each.vector) for uid, each in current.items()]
         )
         await opened.index.delete([row.uid for row in rows if row.uid not in current])
         await self._outbox.settle(opened.generation.feed, rows)

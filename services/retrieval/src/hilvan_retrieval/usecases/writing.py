@@ -139,7 +139,7 @@ class Writer:
         who: Principal,
         records: Mapping[int, Entry],
         vectors: Mapping[int, Vector],
-        model: str,
+        model: str = "",
     ) -> tuple[Answer, outcomes.ImportFaults]:
         """Take in what can be taken in of the records; all is given by index in the batch.
 

@@ -167,7 +167,13 @@ class SqlOutbox:
 
     async def parked(self, feed: str, limit: int) -> list[ParkedRow]:
         """Rows that were given up, oldest first."""
-        columns = (outbox.c.tenant, outbox.c.entry_id, outbox.c.attempts, outbox.c.error)
+        columns = (
+            outbox.c.uid,
+            outbox.c.tenant,
+            outbox.c.entry_id,
+            outbox.c.attempts,
+            outbox.c.error,
+        )
         statement = (
             select(*columns)
             .where(outbox.c.feed == feed, outbox.c.parked.is_(True))

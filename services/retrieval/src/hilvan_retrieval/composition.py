@@ -1,0 +1,176 @@
+"""How retrieval's parts are joined, by the settings."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+
+from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
+from hilvan_retrieval.adapters.embedding.description import bundled_description, describe
+from hilvan_retrieval.adapters.embedding.hashing import HashingEmbedder
+from hilvan_retrieval.adapters.embedding.http import HttpEmbedder
+from hilvan_retrieval.adapters.embedding.onnx import OnnxEmbedder
+from hilvan_retrieval.adapters.keyword_tantivy import TantivyIndex
+from hilvan_retrieval.adapters.opensearch import OpenSearchIndex
+from hilvan_retrieval.adapters.qdrant import QdrantIndex
+from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
+from hilvan_retrieval.adapters.records import (
+    SqlEntryStore,
+    SqlGenerations,
+    SqlOutbox,
+    SqlPolicyStore,
+    migrate,
+    open_record,
+)
+from hilvan_retrieval.core.analysis import ANALYSIS_VERSION
+from hilvan_retrieval.model import Generation
+from hilvan_retrieval.ports import Embedder, KeywordIndex, VectorIndex
+from hilvan_retrieval.rpc.uses import Uses
+from hilvan_retrieval.settings import RetrievalSettings
+from hilvan_retrieval.usecases.checking import Checker
+from hilvan_retrieval.usecases.indexes import Engine, Indexes, Live
+from hilvan_retrieval.usecases.indexing import Indexer
+from hilvan_retrieval.usecases.policies import PolicyBook
+from hilvan_retrieval.usecases.reading import Reader
+from hilvan_retrieval.usecases.retrieving import Retriever
+from hilvan_retrieval.usecases.writing import Writer
+
+Ping = Callable[[], Awaitable[None]]
+
+
+def make_embedders(settings: RetrievalSettings) -> list[Embedder]:
+    """The embedder of the settings, and the next one if they name one; each with its cache."""
+    made = [_embedder(settings, "")]
+    if settings.next_embedder:
+        made.append(_embedder(settings, "next_"))
+    return [CachedEmbedder(each, settings.query_cache) for each in made]
+
+
+def _embedder(settings: RetrievalSettings, prefix: str) -> Embedder:
+    """The embedder that the settings with this prefix describe."""
+
+    def value(name: str) -> str:
+        return str(getattr(settings, prefix + name))
+
+    kind = value("embedder")
+    if kind.startswith("hashing"):
+        _, _, dimensions = kind.partition("-")
+        return HashingEmbedder(int(dimensions or 256))
+    if kind == "http":
+        return HttpEmbedder(
+            value("embedding_url"),
+            value("embedding_name"),
+            bundled_description(value("model_description")),
+            api_key=value("embedding_key") or None,
+        )
+    folder = getattr(settings, f"{prefix}model_dir")
+    description = describe(folder, value("model_description"))
+    return OnnxEmbedder(folder, description, threads=settings.model_threads)
+
+
+@asynccontextmanager
+async def open_vector_engine(
+    settings: RetrievalSettings, embedders: dict[str, Embedder], wanted: str
+) -> AsyncIterator[Engine]:
+    """Qdrant: a server, or an engine process of our own."""
+    async with AsyncExitStack() as stack:
+        target = settings.qdrant_url
+        if not target:
+            edge = await EdgeProcess.start(settings.data_dir / "vectors")
+            stack.push_async_callback(edge.close)
+            target = edge.target
+
+        def connect(generation: Generation) -> VectorIndex:
+            return QdrantIndex.connect(
+                target,
+                embedders[generation.recipe].model.dimensions,
+                _numbered(settings.collection, generation),
+                api_key=settings.qdrant_api_key,
+                tls=settings.qdrant_tls,
+                exact=not settings.qdrant_url,
+            )
+
+        name = "qdrant" if settings.qdrant_url else "qdrant-edge"
+        yield Engine(name, wanted, frozenset(embedders), connect)
+
+
+def keyword_engine(settings: RetrievalSettings) -> Engine:
+    """OpenSearch, or tantivy inside this process."""
+
+    def connect(generation: Generation) -> KeywordIndex:
+        if not settings.opensearch_url:
+            return TantivyIndex(settings.data_dir / _numbered("keywords", generation))
+        return OpenSearchIndex.connect(
+            settings.opensearch_url,
+            _numbered(settings.collection, generation),
+            username=settings.opensearch_user,
+            password=settings.opensearch_password,
+            ca_file=settings.opensearch_ca_file,
+        )
+
+    recipe = f"analysis-{ANALYSIS_VERSION}"
+    name = "opensearch" if settings.opensearch_url else "tantivy"
+    return Engine(name, recipe, frozenset({recipe}), connect)
+
+
+@asynccontextmanager
+async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses, Ping]]:
+    """Open every adapter, start the workers, and close all of it at the end.
+
+    Raises EngineMisconfigured for an engine that answers and can't be used as it is.
+    """
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    async with AsyncExitStack() as stack:
+        embedders = {}
+        for embedder in make_embedders(settings):
+            stack.push_async_callback(embedder.close)
+            embedders[embedder.model.id] = embedder
+        database = open_record(settings.record_url, settings.data_dir, settings.record_connections)
+        stack.push_async_callback(database.close)
+        await migrate(database, may_change=settings.record_migrate)
+        store, outbox = SqlEntryStore(database), SqlOutbox(database)
+        generations = SqlGenerations(database)
+        wanted = list(embedders)[-1]
+        vector = await stack.enter_async_context(open_vector_engine(settings, embedders, wanted))
+        indexes = Indexes(generations, outbox, vector, keyword_engine(settings), embedders)
+        stack.push_async_callback(indexes.close)
+        await indexes.open()
+        policies = PolicyBook(SqlPolicyStore(database))
+        await policies.refresh()
+        indexer = Indexer(outbox, indexes)
+        for worker in (indexer.run(), indexes.keep_fresh(), policies.keep_fresh()):
+            task = asyncio.create_task(worker)
+            stack.push_async_callback(_cancelled, task)
+        await indexes.live.embedder.embed_query("warm up")
+
+        async def ping() -> None:
+            # One index can be down: the other one still answers, so only these decide.
+            await store.ping()
+            await indexes.live.embedder.ping()
+
+        def live() -> Live:
+            return indexes.live
+
+        yield (
+            Uses(
+                retriever=Retriever(live, store, policies, settings.source_cap_ms / 1000),
+                reader=Reader(store, outbox, indexes, policies),
+                writer=Writer(store, indexer, live, policies),
+                indexes=indexes,
+                checker=Checker(generations, outbox, indexes),
+                policies=policies,
+                now=lambda: datetime.now(UTC),
+                default_deadline_seconds=settings.default_deadline_seconds,
+            ),
+            ping,
+        )
+
+
+def _numbered(name: str, generation: Generation) -> str:
+    """The name of a generation's index: the first has the plain one."""
+    return name if generation.number == 1 else f"{name}-{generation.number}"
+
+
+async def _cancelled(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,177 @@
+"""The part of `RetrievalService` that looks after the indexes."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
+from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
+from hilvan_kit.auth import PermissionDenied, Reason, Role
+from hilvan_kit.guards import NotBuilt, principal
+from hilvan_retrieval.model import BUCKETS, GenerationState, ParkedRow, Source
+from hilvan_retrieval.rpc import codec, validation
+from hilvan_retrieval.rpc.numbers import SOURCE_NUMBERS, SOURCES
+from hilvan_retrieval.rpc.uses import Context, Uses
+from hilvan_retrieval.usecases.checking import Checked, CheckedBucket
+from hilvan_retrieval.usecases.reading import OpenedState
+from hilvan_retrieval.usecases.retrieving import PartStatus
+
+PARKED_SHOWN = 100
+"""Parked writes of one index that are told."""
+
+_STATES = {
+    GenerationState.BUILDING: pb.GENERATION_STATE_BUILDING,
+    GenerationState.LIVE: pb.GENERATION_STATE_LIVE,
+    GenerationState.RETIRED: pb.GENERATION_STATE_RETIRED,
+}
+
+
+class MaintenanceServicer(rpc.RetrievalServiceServicer):
+    """Translates, validates, delegates."""
+
+    def __init__(self, uses: Uses) -> None:
+        """Take the use cases."""
+        self._uses = uses
+
+    async def GetIndexState(
+        self, request: pb.GetIndexStateRequest, context: Context
+    ) -> pb.GetIndexStateResponse:
+        """See the proto."""
+        reader = self._uses.reader
+        return pb.GetIndexStateResponse(
+            indexes=await self._index_states(),
+            entry_count=await reader.count(principal()),
+            embedding_model=reader.model.id,
+            embedding_dimensions=reader.model.dimensions,
+            read_time=codec.stamp(self._uses.now()),
+        )
+
+    async def Reindex(self, request: pb.ReindexRequest, context: Context) -> pb.ReindexResponse:
+        """See the proto."""
+        service_tenant()
+        validation.checked(request)
+        indexes = self._uses.indexes
+        step = {
+            pb.REINDEX_STEP_BEGIN: indexes.begin,
+            pb.REINDEX_STEP_SWITCH: indexes.switch,
+            pb.REINDEX_STEP_ROLL_BACK: indexes.roll_back,
+            pb.REINDEX_STEP_DROP: indexes.drop,
+        }[request.step]
+        for source in [SOURCES[each] for each in request.sources] or list(Source):
+            await step(source)
+        return pb.ReindexResponse(indexes=await self._index_states())
+
+    async def CheckIndexes(
+        self, request: pb.CheckIndexesRequest, context: Context
+    ) -> AsyncIterator[pb.CheckIndexesResponse]:
+        """See the proto."""
+        service_tenant()
+        async for bucket in self._uses.checker.check(repair=request.repair):
+            yield _bucket_message(bucket)
+
+    async def ConfirmPolicies(
+        self, request: pb.ConfirmPoliciesRequest, context: Context
+    ) -> pb.ConfirmPoliciesResponse:
+        """See the proto."""
+        raise NotBuilt("ConfirmPolicies", "it comes with the next commit")
+
+    async def RecordConflicts(
+        self, request: pb.RecordConflictsRequest, context: Context
+    ) -> pb.RecordConflictsResponse:
+        """See the proto."""
+        raise NotBuilt("RecordConflicts", "it comes with the next commit")
+
+    def Consolidate(
+        self, request: pb.ConsolidateRequest, context: Context
+    ) -> AsyncIterator[pb.ConsolidateResponse]:
+        """See the proto."""
+        raise NotBuilt("Consolidate", "it comes with the next commit")
+
+    async def UndoConsolidation(
+        self, request: pb.UndoConsolidationRequest, context: Context
+    ) -> pb.UndoConsolidationResponse:
+        """See the proto."""
+        raise NotBuilt("UndoConsolidation", "it comes with the next commit")
+
+    async def ListConsolidations(
+        self, request: pb.ListConsolidationsRequest, context: Context
+    ) -> pb.ListConsolidationsResponse:
+        """See the proto."""
+        raise NotBuilt("ListConsolidations", "it comes with the next commit")
+
+    async def _index_states(self) -> list[pb.IndexState]:
+        who, reader = principal(), self._uses.reader
+        parked = await reader.parked(PARKED_SHOWN) if who.role is Role.SERVICE else []
+        return [
+            _index_message(
+                each,
+                [
+                    row
+                    for generation, row in parked
+                    if generation.feed == each.generation.feed and row.tenant == who.tenant
+                ],
+            )
+            for each in await reader.index_states()
+        ]
+
+
+def service_tenant() -> str:
+    """The tenant of a service. Raises PermissionDenied for anybody else."""
+    who = principal()
+    if who.role is not Role.SERVICE:
+        raise PermissionDenied(Reason.TENANT_NOT_ALLOWED)
+    return who.tenant
+
+
+def _index_message(opened: OpenedState, parked: Sequence[ParkedRow]) -> pb.IndexState:
+    generation, state, counts = opened.generation, opened.state, opened.counts
+    message = pb.IndexState(
+        source=SOURCE_NUMBERS[generation.source],
+        engine=state.engine if state else generation.engine,
+        status=codec.STATUSES[PartStatus.OK if state else PartStatus.UNAVAILABLE],
+        document_count=state.document_count if state else 0,
+        pending_count=counts.pending,
+        parked_count=counts.parked,
+        generation=generation.number,
+        state=_STATES[generation.state],
+        recipe=generation.recipe,
+        filled_share=generation.filled / len(BUCKETS),
+        parked=[
+            pb.ParkedWrite(entry_id=row.entry_id, attempt_count=row.attempts, error=row.error)
+            for row in parked
+        ],
+    )
+    if counts.oldest_us is not None:
+        message.oldest_pending_time.FromMicroseconds(counts.oldest_us)
+    return message
+
+
+def _bucket_message(bucket: CheckedBucket) -> pb.CheckIndexesResponse:
+    return pb.CheckIndexesResponse(
+        checked_share=bucket.number / len(BUCKETS),
+        entry_count=bucket.entry_count,
+        differences=[
+            _difference_message(each)
+            for each in bucket.indexes
+            if each.difference is not None and (each.difference.uids or each.parked)
+        ],
+        unavailable_sources=sorted(
+            {
+                SOURCE_NUMBERS[each.generation.source]
+                for each in bucket.indexes
+                if each.difference is None
+            }
+        ),
+    )
+
+
+def _difference_message(checked: Checked) -> pb.IndexDifference:
+    difference = checked.difference
+    if difference is None:
+        raise LookupError("an index that does not answer has no differences")
+    return pb.IndexDifference(
+        source=SOURCE_NUMBERS[checked.generation.source],
+        generation=checked.generation.number,
+        missing_count=len(difference.missing),
+        stale_count=len(difference.stale),
+        ghost_count=len(difference.ghosts),
+        parked_count=checked.parked,
+    )
