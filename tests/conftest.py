@@ -43,5 +43,5 @@ def opensearch_url() -> str:
 
 @pytest.fixture(scope="session")
 def postgres_url() -> str:
-    """Give a PostgreSQL's address, postgresql://…; see `engines.fresh_database`."""
+    """Give a PostgreSQL's address, postgresql://…; see `postgres_databases.new_database`."""
     return RUN.engine(POSTGRESQL).address

@@ -7,13 +7,11 @@ answers. An address that is given is used or is an error: it is never passed ove
 import asyncio
 import os
 import time
-import uuid
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 import grpc
@@ -250,22 +248,3 @@ def postgresql() -> AbstractContextManager[Engine]:
 
 RUN = Run({QDRANT: qdrant, OPENSEARCH: opensearch, POSTGRESQL: postgresql}, NOTES)
 """The engines of this run, for fixtures and for doubles that no fixture reaches."""
-
-
-@asynccontextmanager
-async def fresh_database(url: str) -> AsyncIterator[str]:
-    """Give the address of a new, empty database of a PostgreSQL; drop it afterwards.
-
-    Args:
-        url: postgresql://… of a user who may create databases.
-    """
-    name = f"hilvan_test_{uuid.uuid4().hex}"
-    connection = await asyncpg.connect(url, timeout=GIVEN_S)
-    try:
-        await connection.execute(f"CREATE DATABASE {name}")
-        try:
-            yield urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
-        finally:
-            await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    finally:
-        await connection.close()
