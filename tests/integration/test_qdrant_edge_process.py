@@ -46,7 +46,7 @@ async def engine() -> AsyncIterator[EdgeProcess]:
 @pytest.fixture
 async def index(engine: EdgeProcess) -> AsyncIterator[QdrantIndex]:
     """Give an empty index on it."""
-    async with ensured(QdrantIndex.connect(engine.target, DIMENSIONS)) as index:
+    async with ensured(QdrantIndex.connect(engine.target, DIMENSIONS, timeout=20.0)) as index:
         yield index
 
 
@@ -114,6 +114,48 @@ async def test_a_half_made_collection_is_cleared_away(folder: Path) -> None:
     await index.close()
     await engine.close()
     assert contents(folder) == ["hilvan"]
+
+
+# Several collections, as while one is built beside another
+
+
+async def test_a_bulk_write_lets_searches_of_another_collection_through(
+    engine: EdgeProcess, index: QdrantIndex
+) -> None:
+    """Between the batches of a long write the other collection answers, and in full."""
+    await index.upsert(documents(*range(10)))
+    async with ensured(QdrantIndex.connect(engine.target, DIMENSIONS, "hilvan-2")) as second:
+        batches = 20
+        bulk = documents(*range(batches * 128))
+        writing = asyncio.create_task(second.upsert(bulk))
+        answered = 0
+        while not writing.done():
+            assert await everything(index) == {d.uid for d in documents(*range(10))}
+            answered += 1
+        await writing
+        assert answered >= batches / 2
+        assert (await second.state()).document_count == len(bulk)
+
+
+async def test_dropping_a_collection_disturbs_no_other(
+    engine: EdgeProcess, index: QdrantIndex
+) -> None:
+    """While one collection is removed with its points the other answers, and outlives a kill."""
+    await index.upsert(documents(*range(10)))
+    kept = {d.uid for d in documents(*range(10))}
+    async with ensured(QdrantIndex.connect(engine.target, DIMENSIONS, "hilvan-2")) as second:
+        await second.upsert(documents(*range(1_000)))
+        dropping = asyncio.create_task(second.drop())
+        while not dropping.done():
+            assert await everything(index) == kept
+        await dropping
+        os.kill(engine.pid, signal.SIGKILL)
+        await until_answered(index.ping)
+        assert await everything(index) == kept
+        with pytest.raises(SourceUnavailable, match="no collection"):
+            await second.ping()
+        assert await second.ensure() is True
+        assert await everything(second) == set()
 
 
 # Who restarts whom
