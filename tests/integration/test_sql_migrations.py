@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from postgres_databases import new_database
 from retrieval_record import quick_folder
 from sqlalchemy import Column, Connection, MetaData, String, Table, select, text, update
@@ -168,8 +169,17 @@ async def test_migrating_again_changes_nothing(case: Case, database: Database) -
     """A database that is up to date is left as it is, also by a service that may not change it."""
     await case.migrations.apply(database)
     await case.migrations.apply(database, may_change=False)
-    head = await run_sync(database, case.migrations.revision)
-    assert await revisions(database, case) == [head]
+    assert await revisions(database, case) == [case.migrations.head]
+
+
+@pytest.mark.parametrize("service", list(SERVICES))
+def test_histories_are_lines_whose_files_bear_their_revisions(service: str) -> None:
+    """The last file's name is the last revision, so that a start needs no alembic to know it."""
+    migrations, _ = SERVICES[service]
+    scripts = ScriptDirectory(str(migrations.folder))
+    files = sorted(path.name[1:5] for path in (migrations.folder / "versions").glob("v*.py"))
+    assert [each.revision for each in scripts.walk_revisions()][::-1] == files
+    assert scripts.get_heads() == [migrations.head]
 
 
 async def test_a_database_that_is_behind_may_be_left_alone(case: Case, database: Database) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hilvan_kit.sql.database import Database
@@ -37,6 +37,10 @@ class Migrations:
         Raises:
             DatabaseMisconfigured: a newer release migrated it, or it is behind and may not change.
         """
+        # alembic takes half a second to import, which most starts have no need of.
+        async with database.read() as reading:
+            if await reading.run_sync(self.revision) == self.head:
+                return
 
         async def work(connection: AsyncConnection) -> None:
             await connection.run_sync(self.upgrade, may_change)
@@ -52,8 +56,8 @@ class Migrations:
 
         scripts = ScriptDirectory(str(self.folder))
         found = self.revision(connection)
-        if found == scripts.get_current_head():
-            return
+        if found == self.head:
+            return  # another replica was here
         self._require_known(found, scripts)
         if not may_change:
             raise DatabaseMisconfigured(
@@ -72,12 +76,18 @@ class Migrations:
                 environment.get_context().stamp(scripts, adopted)
             environment.run_migrations()
 
+    @property
+    def head(self) -> str:
+        """The last revision: a migration's file is named ``v<revision>_<words>.py``."""
+        return max(each.name[1:5] for each in (self.folder / "versions").glob("v*.py"))
+
     def revision(self, connection: Connection) -> str | None:
         """The database's revision; None for one without a table of revisions."""
-        from alembic.runtime.migration import MigrationContext
-
-        options = {"version_table": self.version_table}
-        return MigrationContext.configure(connection, opts=options).get_current_revision()
+        noted = Table(self.version_table, MetaData(), Column("version_num", String))
+        if not inspect(connection).has_table(self.version_table):
+            return None
+        found: str | None = connection.scalar(select(noted.c.version_num))
+        return found
 
     def _require_known(self, revision: str | None, scripts: Any) -> None:
         known = {each.revision for each in scripts.walk_revisions()}
