@@ -27,6 +27,10 @@ class EngineMissing(Exception):
     """An engine can't be had here; the message is the reason, fit for a person."""
 
 
+class EngineBroken(Exception):
+    """An engine should be there and isn't as it should be: never a reason to skip a test."""
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """What one engine was in this run."""

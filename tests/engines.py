@@ -4,25 +4,17 @@ In this order: an address in the environment, a process of this run, a container
 answers. An address that is given is used or is an error: it is never passed over for the next way.
 """
 
-import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
-import asyncpg
-import grpc
-import httpx
 import pytest
 from engine_containers import container
-from engine_notes import NOTES, OPENSEARCH, POSTGRESQL, QDRANT, EngineMissing, Notes
+from engine_notes import NOTES, OPENSEARCH, POSTGRESQL, QDRANT, EngineBroken, EngineMissing, Notes
 from opensearch_process import running_opensearch
 from postgres_process import running_server
-
-from hilvan_retrieval.adapters.qdrant.stubs import qdrant as stubs
 
 QDRANT_URL = "HILVAN_TEST_QDRANT_URL"
 QDRANT_API_KEY = "HILVAN_TEST_QDRANT_API_KEY"
@@ -51,10 +43,10 @@ Way = Callable[[], AbstractContextManager[Engine]]
 Source = Callable[[], AbstractContextManager[Engine]]
 """All ways to an engine; entering it raises EngineMissing when each is closed."""
 Ask = Callable[[Engine], str]
-"""Asks an engine for its version."""
+"""Asks an engine for its version; raises ConnectionError while it doesn't answer."""
 
 
-class NotAnswering(Exception):
+class NotAnswering(EngineBroken):
     """An engine that must be there doesn't answer."""
 
 
@@ -88,25 +80,28 @@ class Run:
         self._sources = sources
         self._notes = notes
         self._stack = ExitStack()
-        self._found: dict[str, Engine | EngineMissing] = {}
+        self._found: dict[str, Engine | EngineMissing | EngineBroken] = {}
 
     def engine(self, name: str) -> Engine:
-        """Give an engine, or end the test that asks: a skip, or a failure where it is required."""
+        """Give an engine, or end the test that asks.
+
+        A missing engine is a skip, or a failure where it is required; a broken one is a failure.
+        """
         if name not in self._found:
             self._found[name] = self._start(name)
         found = self._found[name]
         if isinstance(found, Engine):
             return found
-        if self.required:
+        if self.required or isinstance(found, EngineBroken):
             pytest.fail(f"no {name}: {found}", pytrace=False)
         pytest.skip(f"no {name}: {found}")
 
-    def _start(self, name: str) -> Engine | EngineMissing:
+    def _start(self, name: str) -> Engine | EngineMissing | EngineBroken:
         try:
             engine = self._stack.enter_context(self._sources[name]())
-        except EngineMissing as missing:
-            self._notes.missing(name, str(missing))
-            return missing
+        except (EngineMissing, EngineBroken) as error:
+            self._notes.missing(name, str(error))
+            return error
         self._notes.engine(name, engine.how, engine.version)
         return engine
 
@@ -126,9 +121,9 @@ def answering(engine: Engine, ask: Ask, seconds: float) -> Engine:
     while True:
         try:
             return replace(engine, version=ask(engine))
-        except (OSError, httpx.HTTPError, grpc.RpcError, asyncpg.PostgresError) as error:
+        except ConnectionError as error:
             if time.monotonic() > until:
-                told = f"{engine.how} doesn't answer: {type(error).__name__}"
+                told = f"{engine.how} doesn't answer: {error}"
                 raise NotAnswering(told) from error
             time.sleep(0.2)
 
@@ -171,37 +166,23 @@ def docker(image: str, port: int, ask: Ask, address: str, **environment: str) ->
 
 def ask_qdrant(engine: Engine) -> str:
     """A Qdrant server's version."""
-    made = (
-        grpc.secure_channel(engine.address, grpc.ssl_channel_credentials())
-        if engine.secure
-        else grpc.insecure_channel(engine.address)
-    )
-    metadata = (("api-key", engine.key),) if engine.key else ()
-    with made as channel:
-        service: Any = stubs.QdrantStub(channel)  # type: ignore[no-untyped-call] # generated
-        answer = service.HealthCheck(stubs.HealthCheckRequest(), timeout=5.0, metadata=metadata)
-    return str(answer.version)
+    import engine_versions
+
+    return engine_versions.qdrant(engine.address, engine.key, secure=engine.secure)
 
 
 def ask_opensearch(engine: Engine) -> str:
     """An OpenSearch's version."""
-    answer = httpx.get(engine.address, trust_env=False, timeout=5.0)
-    return str(answer.raise_for_status().json()["version"]["number"])
+    import engine_versions
 
-
-async def ask_postgres_now(url: str) -> str:
-    """A PostgreSQL's version."""
-    connection = await asyncpg.connect(url, timeout=5.0)
-    try:
-        return str(await connection.fetchval("SHOW server_version"))
-    finally:
-        await connection.close()
+    return engine_versions.opensearch(engine.address)
 
 
 def ask_postgres(engine: Engine) -> str:
-    """A PostgreSQL's version, asked in a thread: the caller's may have a loop that runs."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, ask_postgres_now(engine.address)).result()
+    """A PostgreSQL's version."""
+    import engine_versions
+
+    return engine_versions.postgresql(engine.address)
 
 
 def read_qdrant(value: str) -> Engine:

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from engine_notes import EngineMissing
+from engine_notes import EngineBroken, EngineMissing
 
 VERSION = "2.19.6"
 SOURCES = Path(__file__).resolve().parent.parent / "deploy" / "opensearch-local"
@@ -15,7 +15,7 @@ LOCK = SOURCES / "jars.sha256"
 DOWNLOAD_S = 90.0
 
 
-class WrongJars(Exception):
+class WrongJars(EngineBroken):
     """What was downloaded is not what the lock names."""
 
 

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-from engine_notes import EngineMissing
+from engine_notes import EngineBroken, EngineMissing
 from leash import leashed
 from opensearch_jars import SOURCES, VERSION, jars
 
@@ -29,7 +28,7 @@ TAIL_LINES = 30
 JAVA_LEAST = 17
 
 
-class NotStarted(Exception):
+class NotStarted(EngineBroken):
     """OpenSearch was there and did not become healthy; the message ends with its log's tail."""
 
 
@@ -88,6 +87,8 @@ def spawn(folder: Path, port: int = 0, *, daemon: bool = False) -> subprocess.Po
 
 def healthy(folder: Path) -> str:
     """The node's address once it answers and its cluster is formed; empty until then."""
+    import httpx  # where a node really runs; every run of tests loads this module
+
     ports = folder / "logs" / "http.ports"
     if not ports.exists():
         return ""

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from engine_notes import EngineMissing
+from engine_notes import EngineBroken, EngineMissing
 from leash import leashed
 
 START_S = 30.0
@@ -34,7 +34,7 @@ SETTINGS = (
 )
 
 
-class NotStarted(Exception):
+class NotStarted(EngineBroken):
     """PostgreSQL was there and did not become ready; the message ends with its log's tail."""
 
 

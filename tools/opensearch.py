@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from engine_notes import EngineMissing
-from opensearch_jars import LOCK, WrongJars, download, hashes
+from engine_notes import EngineBroken, EngineMissing
+from opensearch_jars import LOCK, download, hashes
 from opensearch_process import NotStarted, await_healthy, healthy, spawn
 
 FOLDER = Path(".hilvan") / "opensearch"
@@ -87,7 +87,7 @@ def main() -> None:
         sys.exit(f"usage: opensearch.py {'|'.join(COMMANDS)}")
     try:
         print(command())
-    except (EngineMissing, NotStarted, WrongJars) as error:
+    except (EngineMissing, EngineBroken) as error:
         sys.exit(f"OpenSearch: {error}")
 
 

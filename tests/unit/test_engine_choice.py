@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 import pytest
-from engine_notes import OPENSEARCH, SQLITE, EngineMissing, Notes
+from engine_notes import OPENSEARCH, SQLITE, EngineBroken, EngineMissing, Notes
 from engines import (
     Engine,
     NotAnswering,
@@ -24,9 +24,9 @@ REASON = "nothing of the kind"
 class Source:
     """A way to an engine that counts how often it was taken, and left."""
 
-    def __init__(self, how: str, missing: str = "") -> None:
-        """Be open, or closed for a reason."""
-        self.how, self.missing = how, missing
+    def __init__(self, how: str, missing: str = "", broken: str = "") -> None:
+        """Be open, or closed for a reason, or broken."""
+        self.how, self.missing, self.broken = how, missing, broken
         self.taken = self.left = 0
 
     @contextmanager
@@ -35,6 +35,8 @@ class Source:
         self.taken += 1
         if self.missing:
             raise EngineMissing(self.missing)
+        if self.broken:
+            raise EngineBroken(self.broken)
         yield Engine("somewhere", self.how, "1.0")
         self.left += 1
 
@@ -173,6 +175,16 @@ def test_a_missing_engine_that_is_required_fails_the_test() -> None:
     run.required = True
     with pytest.raises(pytest.fail.Exception, match=f"^no probe: {REASON}$"):
         run.engine("probe")
+
+
+def test_a_broken_engine_fails_every_test_and_is_tried_once() -> None:
+    """Waiting for it again would only cost time."""
+    source = Source("", broken=REASON)
+    run = run_of(source, Notes())
+    for _ in range(2):
+        with pytest.raises(pytest.fail.Exception, match=f"^no probe: {REASON}$"):
+            run.engine("probe")
+    assert source.taken == 1
 
 
 def test_the_summary_tells_what_ran_what_was_missed_and_what_nobody_asked_for() -> None:
