@@ -92,8 +92,10 @@ class Troubled(Generic[Q]):
     upserts: list[Uid] = field(default_factory=list)
 
     async def ensure(self) -> bool:
-        """Be new once, with the trouble."""
-        await self._trouble()
+        """Be new once, or fail; only what is asked of an index that is there hangs."""
+        if self.error is not None:
+            self.reached.set()
+            raise self.error
         return await self.inner.ensure()
 
     async def revisions(self, bucket: str) -> dict[Uid, int]:

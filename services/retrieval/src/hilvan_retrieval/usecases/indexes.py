@@ -128,8 +128,9 @@ class Indexes:
         """Make the index where it is missing; one that had to be made is filled by the record."""
         if await opened.index.ensure():
             _log.info("index made", feed=opened.generation.feed)
-            await self._generations.refill(opened.generation)
-            await self.refresh()
+            if opened.generation.filled:
+                await self._generations.refill(opened.generation)
+                await self.refresh()
 
     async def fill(self, opened: Opened) -> bool:
         """Put the next part of the record into the outbox of an index that lacks some."""

@@ -1,6 +1,7 @@
 """What an answer with a success's status may still say went wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from hilvan_retrieval.adapters.opensearch.client import OWN_FAULTS
@@ -9,28 +10,37 @@ from hilvan_retrieval.errors import SourceTimeout, SourceUnavailable
 _OUT_OF_TIME = frozenset({"task_cancelled_exception", "timeout_exception"})
 
 
+@contextmanager
+def reading() -> Iterator[None]:
+    """Raise SourceUnavailable where an answer has not the form that OpenSearch gives it."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise SourceUnavailable("OpenSearch's answer has an unknown form") from error
+
+
 def refuse_partial(answer: Mapping[str, Any]) -> None:
     """Raise for an answer that is an error, or that some of the index had no part in."""
-    error = answer.get("error")
-    if error:
-        kind = str(error.get("type"))
+    if error := answer.get("error"):
+        kind = error["type"]
         if kind in _OUT_OF_TIME:
             raise SourceTimeout(f"OpenSearch gave up a search: {kind}")
         raise SourceUnavailable(f"OpenSearch refused a search: {kind}: {error.get('reason')}")
     if answer.get("timed_out"):
         raise SourceTimeout("OpenSearch gave up a search when its time was over")
-    if answer.get("_shards", {}).get("failed"):
+    if answer["_shards"]["failed"]:
         raise SourceUnavailable("a part of OpenSearch's index failed")
 
 
 def refuse_failed(answer: Mapping[str, Any]) -> None:
     """Raise for any document of a bulk request that was not written."""
-    if not answer.get("errors"):
+    if answer.get("errors") is False:
         return
-    for item in answer["items"]:
-        ((_, told),) = item.items()
-        if error := told.get("error"):
-            fault = f"OpenSearch refused a write: {error.get('type')}: {error.get('reason')}"
-            if told["status"] in OWN_FAULTS:
-                raise ValueError(fault)
-            raise SourceUnavailable(fault)
+    for item in answer.get("items", ()):
+        for told in item.values():
+            if error := told.get("error"):
+                fault = f"OpenSearch refused a write: {error.get('type')}: {error.get('reason')}"
+                if told.get("status") in OWN_FAULTS:
+                    raise ValueError(fault)
+                raise SourceUnavailable(fault)
+    raise SourceUnavailable("OpenSearch does not say that a write was done")

@@ -93,19 +93,19 @@ class Client:
         seconds: float,
         params: Mapping[str, str] | None = None,
         body: bytes | None = None,
-    ) -> Any:
-        """Send one request and read its JSON, all in so many seconds.
+    ) -> dict[str, Any]:
+        """Send one request and read its JSON object, all in so many seconds.
 
         Raises:
             SourceTimeout: no answer in time.
             Refused: an answer that is no success.
-            SourceUnavailable: no connection, or an answer that is no JSON.
+            SourceUnavailable: no connection, or an answer that is no JSON object.
         """
         self.refuse_when_closed()
         if seconds <= 0:  # to aiohttp, zero is no limit
             raise SourceTimeout("OpenSearch was given no time to answer")
         try:
-            return await self._client.transport.perform_request(
+            answer = await self._client.transport.perform_request(
                 method, path, params=dict(params or {}), body=body, timeout=seconds
             )
         except ConnectionTimeout as error:
@@ -117,6 +117,9 @@ class Client:
         except Exception as error:
             # What answers here may be anything, such as a proxy's page.
             raise SourceUnavailable("OpenSearch's answer can't be read") from error
+        if not isinstance(answer, dict):
+            raise SourceUnavailable("OpenSearch's answer can't be read")
+        return answer
 
     def refuse_when_closed(self) -> None:
         """Raise SourceUnavailable after `close`."""

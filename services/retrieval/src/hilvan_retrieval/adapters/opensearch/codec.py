@@ -112,7 +112,7 @@ def search_request(asked: Iterable[Question], told: Statistics, *, milliseconds:
                     "bool": {
                         "should": _words(question, told),
                         "minimum_should_match": 1,
-                        **_conditions(question.query.filter, question.group),
+                        **_conditions(question.query.filter),
                     }
                 },
             },
@@ -187,9 +187,8 @@ def _words(question: Question, told: Statistics) -> list[dict[str, Any]]:
     ]
 
 
-def _conditions(by: Filter, group: str) -> dict[str, Any]:
+def _conditions(by: Filter) -> dict[str, Any]:
     kept: list[dict[str, Any]] = [
-        {"term": {"group": group}},
         {"terms": {"scope": [_scope(by.tenant, by.layer, owner) for owner in by.owners]}},
     ]
     if by.categories:

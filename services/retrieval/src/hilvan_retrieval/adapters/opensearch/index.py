@@ -8,7 +8,7 @@ from typing import Any, Self
 import orjson
 
 from hilvan_retrieval.adapters.opensearch import codec, schema
-from hilvan_retrieval.adapters.opensearch.answers import refuse_failed, refuse_partial
+from hilvan_retrieval.adapters.opensearch.answers import reading, refuse_failed, refuse_partial
 from hilvan_retrieval.adapters.opensearch.client import NO_ACCESS, OWN_FAULTS, Client, Refused
 from hilvan_retrieval.adapters.opensearch.manager import Manager
 from hilvan_retrieval.errors import EngineMisconfigured, SourceTimeout, SourceUnavailable
@@ -117,9 +117,10 @@ class OpenSearchIndex:
             },
             body=codec.search_request(asked.values(), told, milliseconds=milliseconds),
         )
-        for position, part in zip(asked, response["responses"], strict=True):
-            refuse_partial(part)
-            answers[position] = codec.hits(part)
+        with reading():
+            for position, part in zip(asked, response["responses"], strict=True):
+                refuse_partial(part)
+                answers[position] = codec.hits(part)
         return answers
 
     async def upsert(self, documents: Sequence[IndexDocument]) -> None:
@@ -148,25 +149,20 @@ class OpenSearchIndex:
                 },
                 body=codec.revisions_request(bucket, after, page),
             )
-            refuse_partial(answer)
-            rows = [hit["sort"] for hit in answer.get("hits", {}).get("hits", ())]
-            found.update(rows)
+            with reading():
+                refuse_partial(answer)
+                rows = [hit["sort"] for hit in answer.get("hits", {}).get("hits", ())]
+                found.update(rows)
             if len(rows) < page:
                 return found
             after = rows[-1]
 
     async def state(self) -> IndexState:
         """Count exactly; the engine is named with its version where the user may know it."""
-        answer = await self._call("GET", "_count", seconds=self._write_timeout)
-        refuse_partial(answer)
-        try:
-            told = (await self._client.call("GET", "/", seconds=self._timeout))["version"]
-            name = f"{told.get('distribution', 'elasticsearch')} {told['number']}"
-        except Refused as error:
-            if error.status not in NO_ACCESS:
-                raise
-            name = "opensearch"
-        return IndexState(name, answer["count"])
+        counted = await self._call("GET", "_count", seconds=self._write_timeout)
+        with reading():
+            refuse_partial(counted)
+            return IndexState(await self._engine(), counted["count"])
 
     async def ping(self) -> None:
         """See `KeywordIndex`. Goes the way of a search, to every shard."""
@@ -178,7 +174,8 @@ class OpenSearchIndex:
                 params={"allow_partial_search_results": "false"},
                 body=orjson.dumps({"size": 0, "track_total_hits": False, "terminate_after": 1}),
             )
-            refuse_partial(answer)
+            with reading():
+                refuse_partial(answer)
         except SourceTimeout as error:
             raise SourceUnavailable(str(error)) from error
 
@@ -193,6 +190,15 @@ class OpenSearchIndex:
     async def _call(self, method: str, path: str, **rest: Any) -> Any:
         return await self._client.call(method, f"/{self._name}/{path}", **rest)
 
+    async def _engine(self) -> str:
+        try:
+            told = (await self._client.call("GET", "/", seconds=self._timeout))["version"]
+        except Refused as error:
+            if error.status not in NO_ACCESS:
+                raise
+            return "opensearch"
+        return f"{told.get('distribution', 'elasticsearch')} {told['number']}"
+
     async def _statistics(self, asked: Sequence[codec.Question]) -> codec.Statistics:
         params = {
             "term_statistics": "true",
@@ -205,15 +211,15 @@ class OpenSearchIndex:
             "filter_path": "term_vectors.*.terms.*.doc_freq,"
             "term_vectors.*.field_statistics.doc_count",
         }
-        return codec.Statistics.read(
-            await self._call(
-                "POST",
-                "_termvectors",
-                seconds=self._timeout,
-                params=params,
-                body=codec.statistics_request(asked),
-            )
+        answer = await self._call(
+            "POST",
+            "_termvectors",
+            seconds=self._timeout,
+            params=params,
+            body=codec.statistics_request(asked),
         )
+        with reading():
+            return codec.Statistics.read(answer)
 
     async def _write(self, batches: Sequence[bytes]) -> None:
         """Send the batches, each durable before the next, and make them visible to searches."""

@@ -62,8 +62,7 @@ class SqlGenerations:
                         raise ReindexRefused(f"{other.feed} is being built; drop it first")
                     await _set(connection, other, state=GenerationState.RETIRED.value)
             number = await _next_number(connection, source)
-            is_empty = (await connection.execute(select(entries.c.uid).limit(1))).first() is None
-            filled = len(BUCKETS) if is_empty else 0
+            filled = await _filled_at_first(connection)
             made = Generation(source, number, engine, recipe, state, filled)
             await connection.execute(insert(generations).values(**_row(made)))
             return made
@@ -106,8 +105,9 @@ class SqlGenerations:
         """Begin to fill it again."""
 
         async def work(connection: AsyncConnection) -> Generation:
-            await _set(connection, generation, filled=0)
-            return replace(generation, filled=0)
+            filled = await _filled_at_first(connection)
+            await _set(connection, generation, filled=filled)
+            return replace(generation, filled=filled)
 
         return await self._database.write(work)
 
@@ -148,6 +148,12 @@ class SqlGenerations:
         async with self._database.read() as connection:
             rows = (await connection.execute(statement)).all()
         return {Uid(row[0]): (row[1], codec.row_entry(tuple(row[2:]))) for row in rows}
+
+
+async def _filled_at_first(connection: AsyncConnection) -> int:
+    """Of no entries everything is filled: what comes later has rows of its own."""
+    is_empty = (await connection.execute(select(entries.c.uid).limit(1))).first() is None
+    return len(BUCKETS) if is_empty else 0
 
 
 async def _next_number(connection: AsyncConnection, source: Source) -> int:
