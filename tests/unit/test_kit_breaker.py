@@ -155,6 +155,17 @@ def test_a_probe_that_went_away_leaves_its_place(tried: Tried) -> None:
         assert probe.is_probe
 
 
+def test_a_probe_that_was_judged_leaves_its_place(tried: Tried) -> None:
+    """Though it goes on, the next one may try when the pause is over."""
+    tried.fail(5)
+    tried.wait(0.5)
+    with tried.breaker.guard() as probe:
+        probe.failed(LATE)
+        tried.wait(1.0)
+        tried.succeed()
+    assert tried.state() is State.CLOSED
+
+
 def test_without_a_verdict_nothing_counts(tried: Tried) -> None:
     """Calls that were abandoned neither open nor break a row of failures."""
     tried.fail(4)

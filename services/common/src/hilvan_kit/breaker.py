@@ -140,7 +140,6 @@ class Breaker(Generic[K]):
         self._pause = pause
         self._probe = None
         self._era += 1
-        self._in_a_row = 0
         self._outcomes.clear()
 
 

@@ -51,7 +51,6 @@ class Service:
         was before, while the service is not asked.
         """
         try:
-            self._breaker.check()
             asked = self._guarded(method, request, caller, deadline, known)
             if self._breaker.state is State.CLOSED:
                 return await asked
