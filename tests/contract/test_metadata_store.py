@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from engine_notes import POSTGRESQL
+from engine_notes import POSTGRESQL, SQLITE, note_engine
 from engines import RUN
 from postgres_databases import new_database
 
@@ -36,6 +36,7 @@ async def fill(address: str) -> None:
 async def place(kind: str, folder: Path) -> AsyncIterator[Open]:
     """Give a way to open one new database of a kind, any number of times."""
     if kind == "sqlite":
+        note_engine(SQLITE, "in the process of the tests")
         yield lambda: SqlMetadata.open_sqlite(folder / "metadata.sqlite")
         return
     server = RUN.engine(POSTGRESQL).address
