@@ -116,6 +116,13 @@ space_policies = Table(
     Column("policy", Text, nullable=False),
 )
 
+policy_confirmations = Table(
+    "policy_confirmations",
+    metadata,
+    Column("tenant", key_text(128), primary_key=True),
+    Column("confirm_us", BigInteger, nullable=False),
+)
+
 user_mutes = Table(
     "user_mutes",
     metadata,
