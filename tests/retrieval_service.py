@@ -50,6 +50,7 @@ from hilvan_retrieval.rpc.errors import TABLE
 from hilvan_retrieval.rpc.servicer import RetrievalServicer
 from hilvan_retrieval.rpc.uses import Uses
 from hilvan_retrieval.usecases.checking import Checker
+from hilvan_retrieval.usecases.consolidating import Consolidator
 from hilvan_retrieval.usecases.indexes import Engine, Indexes
 from hilvan_retrieval.usecases.indexing import Indexer
 from hilvan_retrieval.usecases.policies import PolicyBook
@@ -255,6 +256,13 @@ async def open_parts(*, cap_seconds: float = 5.0, indexing: bool = True) -> Asyn
             writer=Writer(record.store, indexer, lambda: indexes.live, policies),
             indexes=indexes,
             checker=Checker(record.generations, record.outbox, indexes),
+            consolidator=Consolidator(
+                record.store,
+                record.findings,
+                record.journal,
+                lambda: indexes.live.embedder.model,
+                indexer.notice,
+            ),
             policies=policies,
             now=record.clock.moment,
             default_deadline_seconds=PATIENCE_S,

@@ -16,7 +16,9 @@ from hilvan_retrieval.adapters.qdrant import QdrantIndex
 from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
 from hilvan_retrieval.adapters.records import (
     SqlEntryStore,
+    SqlFindings,
     SqlGenerations,
+    SqlJournal,
     SqlOutbox,
     SqlPolicyStore,
     migrate,
@@ -28,6 +30,7 @@ from hilvan_retrieval.ports import Embedder, KeywordIndex, VectorIndex
 from hilvan_retrieval.rpc.uses import Uses
 from hilvan_retrieval.settings import RetrievalSettings
 from hilvan_retrieval.usecases.checking import Checker
+from hilvan_retrieval.usecases.consolidating import Consolidator
 from hilvan_retrieval.usecases.indexes import Engine, Indexes, Live
 from hilvan_retrieval.usecases.indexing import Indexer
 from hilvan_retrieval.usecases.policies import PolicyBook
@@ -158,6 +161,13 @@ async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses,
                 writer=Writer(store, indexer, live, policies),
                 indexes=indexes,
                 checker=Checker(generations, outbox, indexes),
+                consolidator=Consolidator(
+                    store,
+                    SqlFindings(database),
+                    SqlJournal(database),
+                    lambda: indexes.live.embedder.model,
+                    indexer.notice,
+                ),
                 policies=policies,
                 now=lambda: datetime.now(UTC),
                 default_deadline_seconds=settings.default_deadline_seconds,

@@ -447,10 +447,11 @@ class SpacePolicy:
 
 @dataclass(frozen=True, slots=True)
 class TenantPolicy:
-    """Everything that curation said about a tenant."""
+    """Everything that curation said about a tenant, and when it last said that it still holds."""
 
     spaces: tuple[SpacePolicy, ...] = ()
     entry_mutes: Mapping[str, tuple[EntryMute, ...]] = field(default_factory=dict)
+    confirm_time: datetime | None = None
 
 
 class Action(StrEnum):

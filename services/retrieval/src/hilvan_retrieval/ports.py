@@ -233,6 +233,9 @@ class PolicyStore(Protocol):
     async def put_user_mutes(self, tenant: str, user: str, mutes: Sequence[EntryMute]) -> None:
         """Keep the entries that a user has muted, replacing what was known of the user."""
 
+    async def confirm(self, tenant: str, time: datetime) -> None:
+        """Keep when the tenant's policy was last said to hold; an earlier time changes nothing."""
+
 
 class Outbox(Protocol):
     """What each index does not have yet. Rows outlive crashes; one entry has one row a feed.

@@ -44,6 +44,18 @@ def readable_owners(policy: TenantPolicy, who: Principal) -> frozenset[str]:
     return frozenset(keys)
 
 
+def writable_owners(policy: TenantPolicy, who: Principal) -> frozenset[str] | None:
+    """The keys of all owners that the principal may write; None: of all of the tenant."""
+    if who.role is Role.SERVICE:
+        return None
+    keys = {Owner(Axis.USER, who.user).key}
+    for space in policy.spaces:
+        if who.role is not Role.MEMBER or who.user in space.writers:
+            keys.add(Owner(Axis.SPACE, space.space_id).key)
+            keys |= {Owner(Axis.PROJECT, each).key for each in space.project_ids}
+    return frozenset(keys)
+
+
 def muted_categories(policy: TenantPolicy, now: datetime) -> frozenset[tuple[str, str]]:
     """(owner key, category) pairs whose mute has not ended."""
     return frozenset(

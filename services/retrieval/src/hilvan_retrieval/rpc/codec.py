@@ -189,6 +189,9 @@ def candidates_response(
         sources=[_source_message(each) for each in value.sources],
         lists=[_list_message(each) for each in value.lists],
         embedding_model=model,
+        mutes_age_duration=(
+            None if value.mutes_age_seconds is None else duration(value.mutes_age_seconds)
+        ),
         timings=[
             report_pb2.StageTiming(stage=stage, elapsed_duration=duration(seconds))
             for stage, seconds in value.timings.items()

@@ -7,6 +7,8 @@ from hilvan_kit.guards import invalid_fields
 from hilvan_retrieval.errors import (
     AllSourcesFailed,
     Conflict,
+    ConsolidationNotFound,
+    ConsolidationRunning,
     InvalidInput,
     NotFound,
     NotYetSearchable,
@@ -64,6 +66,18 @@ TABLE = ErrorTable(
         NotYetSearchable: _not_yet_searchable,
         ReindexRefused: lambda e: Failure(
             grpc.StatusCode.FAILED_PRECONDITION, "REINDEX_REFUSED", str(e)
+        ),
+        ConsolidationRunning: lambda _: Failure(
+            grpc.StatusCode.ABORTED,
+            "CONSOLIDATION_RUNNING",
+            "another consolidation of the tenant is running",
+            retry_after_seconds=10.0,
+        ),
+        ConsolidationNotFound: lambda e: Failure(
+            grpc.StatusCode.NOT_FOUND,
+            "CONSOLIDATION_NOT_FOUND",
+            "no such consolidation",
+            resource=("hilvan.Consolidation", e.run_id),
         ),
         AllSourcesFailed: lambda e: Failure(
             grpc.StatusCode.UNAVAILABLE,

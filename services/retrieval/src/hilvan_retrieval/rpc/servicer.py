@@ -9,12 +9,13 @@ from hilvan_kit.paging import page_key, page_token
 from hilvan_retrieval.core import outcomes
 from hilvan_retrieval.model import Entry, RequestKey
 from hilvan_retrieval.rpc import codec, importing, validation
-from hilvan_retrieval.rpc.maintenance import MaintenanceServicer, service_tenant
+from hilvan_retrieval.rpc.consolidation import ConsolidationMethods
+from hilvan_retrieval.rpc.indexes import IndexMethods
 from hilvan_retrieval.rpc.numbers import LAYERS
-from hilvan_retrieval.rpc.uses import Context
+from hilvan_retrieval.rpc.uses import Context, service_tenant
 
 
-class RetrievalServicer(MaintenanceServicer):
+class RetrievalServicer(IndexMethods, ConsolidationMethods):
     """Translates, validates, delegates."""
 
     async def RetrieveCandidates(
@@ -217,6 +218,13 @@ class RetrievalServicer(MaintenanceServicer):
         mutes = [codec.entry_mute(each) for each in request.mutes]
         await self._uses.policies.put_user_mutes(tenant, request.user, mutes)
         return pb.PutUserMutesResponse()
+
+    async def ConfirmPolicies(
+        self, request: pb.ConfirmPoliciesRequest, context: Context
+    ) -> pb.ConfirmPoliciesResponse:
+        """See the proto."""
+        await self._uses.policies.confirm(service_tenant(), self._uses.now())
+        return pb.ConfirmPoliciesResponse()
 
     def _entry(self, request: pb.UpsertEntryRequest | pb.RememberRequest) -> Entry:
         entry_id = request.entry.id or uuid.uuid4().hex

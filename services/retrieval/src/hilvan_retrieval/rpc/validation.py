@@ -23,6 +23,8 @@ STEPS_MOST = 128
 OWNERS_MOST = 100
 IDS_MOST = 1_000
 CANDIDATES_MOST = 100
+CONFLICTS_MOST = 100
+EVIDENCE_MOST = 512
 PAGE_MOST = 1_000
 BATCH_MOST = 500
 
@@ -160,6 +162,47 @@ def mutes(request: pb.PutUserMutesRequest) -> None:
     scan(request, faults)
     faults.check(len(request.mutes) <= IDS_MOST, "mutes", f"must have at most {IDS_MOST} values")
     refuse(faults)
+
+
+def conflicts(request: pb.RecordConflictsRequest) -> None:
+    """Refuse a bad list of conflicts."""
+    faults = Faults()
+    scan(request, faults)
+    faults.check(
+        len(request.conflicts) <= CONFLICTS_MOST,
+        "conflicts",
+        f"must have at most {CONFLICTS_MOST} values",
+    )
+    for index, each in enumerate(request.conflicts[:CONFLICTS_MOST]):
+        path = f"conflicts[{index}]"
+        for name in ("older_id", "newer_id"):
+            faults.length(getattr(each, name), f"{path}.{name}", 128)
+        faults.length(each.evidence, f"{path}.evidence", EVIDENCE_MOST)
+        differ = each.older_id != each.newer_id or not each.older_id
+        faults.check(differ, f"{path}.newer_id", "must not be the older one")
+    refuse(faults)
+
+
+def undo(request: pb.UndoConsolidationRequest) -> None:
+    """Refuse bad numbers of steps."""
+    faults = Faults()
+    scan(request, faults)
+    faults.length(request.run_id, "run_id", 36)
+    faults.check(
+        len(request.numbers) <= IDS_MOST, "numbers", f"must have at most {IDS_MOST} values"
+    )
+    for index, number in enumerate(request.numbers[:IDS_MOST]):
+        faults.between(number, f"numbers[{index}]", 1, 2**31 - 1)
+    refuse(faults)
+
+
+def runs(request: pb.ListConsolidationsRequest) -> int:
+    """The page size, or every fault of the request."""
+    faults = Faults()
+    scan(request, faults)
+    faults.between(request.page_size, "page_size", 0, PAGE_MOST)
+    refuse(faults)
+    return request.page_size or 50
 
 
 def candidates(request: pb.RetrieveCandidatesRequest, now: datetime) -> CandidateRequest:

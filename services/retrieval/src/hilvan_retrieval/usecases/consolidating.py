@@ -5,7 +5,7 @@ any point: whoever comes next proposes what is left.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,6 +20,7 @@ from hilvan_retrieval.model import (
     Action,
     EmbeddingModel,
     Entry,
+    FoundConflict,
     Layer,
     Owner,
     Proposal,
@@ -99,7 +100,7 @@ class Consolidator:
 
     async def consolidate(
         self, tenant: str, now: datetime, *, rules: Rules = DEFAULT_RULES
-    ) -> AsyncIterator[tuple[Run, Step]]:
+    ) -> AsyncGenerator[tuple[Run, Step], None]:
         """Do what is to be done, or the rest of a run that was cut; each step when it is done.
 
         Close the iterator to stop. Raises ConsolidationRunning, SourceError.
@@ -117,7 +118,7 @@ class Consolidator:
 
     async def preview(
         self, tenant: str, now: datetime, *, rules: Rules = DEFAULT_RULES
-    ) -> AsyncIterator[Step]:
+    ) -> AsyncGenerator[Step, None]:
         """The steps that `consolidate` would take now; changes nothing."""
         cut = await self._journal.running(tenant)
         at, position = (cut.begin_time, cut.position) if cut else (now, "")
@@ -129,7 +130,7 @@ class Consolidator:
 
     async def undo(
         self, tenant: str, run_id: str, now: datetime, numbers: Sequence[int] = ()
-    ) -> AsyncIterator[Undone]:
+    ) -> AsyncGenerator[Undone, None]:
         """Take steps of a run back, the last one first; without numbers, all of them.
 
         Single steps that are taken back are not done again by later runs. A whole run that was
@@ -149,6 +150,22 @@ class Consolidator:
                     break
             if not chosen:
                 await self._journal.finish(run, RunState.UNDONE, now)
+
+    async def note_conflicts(
+        self,
+        tenant: str,
+        conflicts: Sequence[FoundConflict],
+        owners: frozenset[str] | None,
+        now: datetime,
+    ) -> int:
+        """Keep what was found to contradict each other, of these owners; how many there were."""
+        return await self._findings.record_conflicts(tenant, conflicts, owners, now)
+
+    async def runs(self, tenant: str, size: int, after_id: str) -> tuple[list[Run], str]:
+        """A page of runs, newest first, and the id of its last one when there are more."""
+        before = await self._journal.run(tenant, after_id) if after_id else None
+        found = await self._journal.runs(tenant, size + 1, before)
+        return found[:size], found[size - 1].id if len(found) > size else ""
 
     @asynccontextmanager
     async def _alone(self, tenant: str) -> AsyncIterator[None]:

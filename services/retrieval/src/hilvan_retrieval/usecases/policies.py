@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Sequence
+from datetime import datetime
 
 import structlog
 
+from hilvan_kit.auth import Principal
+from hilvan_retrieval.core.policy import writable_owners
 from hilvan_retrieval.errors import SourceError
 from hilvan_retrieval.model import EntryMute, SpacePolicy, TenantPolicy
 from hilvan_retrieval.ports import PolicyStore
@@ -50,6 +53,15 @@ class PolicyBook:
         """Forget a space's policy."""
         await self._store.delete_space_policy(tenant, space_id)
         await self.refresh()
+
+    async def confirm(self, tenant: str, now: datetime) -> None:
+        """Note that everything that curation said of the tenant holds now."""
+        await self._store.confirm(tenant, now)
+        await self.refresh()
+
+    def writable_owners(self, who: Principal) -> frozenset[str] | None:
+        """The owners that the principal may write; None: of all of the tenant."""
+        return writable_owners(self.of(who.tenant), who)
 
     async def put_user_mutes(self, tenant: str, user: str, mutes: Sequence[EntryMute]) -> None:
         """Take over a user's muted entries."""

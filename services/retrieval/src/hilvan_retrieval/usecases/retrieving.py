@@ -67,13 +67,17 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The answer of a fan-out. ``timings`` are seconds by stage."""
+    """The answer of a fan-out. ``timings`` are seconds by stage.
+
+    ``mutes_age_seconds`` is how long ago curation confirmed the mutes; None: never.
+    """
 
     candidates: Sequence[Candidate]
     pairs: SimilarPairs
     sources: Sequence[SourceReport]
     lists: Sequence[ListReport]
     timings: dict[str, float] = field(default_factory=dict)
+    mutes_age_seconds: float | None = None
 
 
 class Retriever:
@@ -149,7 +153,9 @@ class Retriever:
             [(found[uid], stored[uid].entry) for uid in kept], model, request, policy, who, now
         )
         list_reports = merging.reports(lists, request.limit)
-        return Candidates(candidates, pairs, reports, list_reports, timings)
+        confirmed = policy.confirm_time
+        age = None if confirmed is None else max(0.0, (now - confirmed).total_seconds())
+        return Candidates(candidates, pairs, reports, list_reports, timings, age)
 
     async def _by_meaning(
         self,

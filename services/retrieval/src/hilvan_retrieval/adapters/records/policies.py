@@ -1,13 +1,18 @@
 """`PolicyStore` in SQL."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from sqlalchemy import Table, delete, insert, select
+from sqlalchemy import Table, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from hilvan_retrieval.adapters.records import codec
 from hilvan_retrieval.adapters.records.database import Database
-from hilvan_retrieval.adapters.records.tables import space_policies, user_mutes
+from hilvan_retrieval.adapters.records.tables import (
+    policy_confirmations,
+    space_policies,
+    user_mutes,
+)
 from hilvan_retrieval.model import EntryMute, SpacePolicy, TenantPolicy
 
 
@@ -29,9 +34,15 @@ class SqlPolicyStore:
                 spaces.setdefault(row.tenant, []).append(codec.text_policy(row.policy))
             for row in await connection.execute(select(user_mutes)):
                 mutes.setdefault(row.tenant, {})[row.user] = codec.text_mutes(row.mutes)
+            confirmed = {
+                row.tenant: codec.moment(row.confirm_us)
+                for row in await connection.execute(select(policy_confirmations))
+            }
         return {
-            tenant: TenantPolicy(tuple(spaces.get(tenant, ())), mutes.get(tenant, {}))
-            for tenant in spaces.keys() | mutes.keys()
+            tenant: TenantPolicy(
+                tuple(spaces.get(tenant, ())), mutes.get(tenant, {}), confirmed.get(tenant)
+            )
+            for tenant in spaces.keys() | mutes.keys() | confirmed.keys()
         }
 
     async def put_space_policy(self, tenant: str, policy: SpacePolicy) -> None:
@@ -50,6 +61,22 @@ class SqlPolicyStore:
         await self._replace(
             user_mutes, key, {"mutes": codec.mutes_text(unique)} if unique else None
         )
+
+    async def confirm(self, tenant: str, time: datetime) -> None:
+        """Keep when the policy was last said to hold."""
+        mine = policy_confirmations.c.tenant == tenant
+        us = codec.micros(time)
+
+        async def work(connection: AsyncConnection) -> None:
+            known = await connection.scalar(select(policy_confirmations.c.confirm_us).where(mine))
+            if known is None:
+                row = {"tenant": tenant, "confirm_us": us}
+                await connection.execute(insert(policy_confirmations).values(row))
+            elif us is not None and us > known:
+                statement = update(policy_confirmations).where(mine).values(confirm_us=us)
+                await connection.execute(statement)
+
+        await self._database.write(work, locks=(tenant,))
 
     async def _replace(
         self, table: Table, key: dict[str, str], values: dict[str, str] | None

@@ -3,13 +3,12 @@
 from collections.abc import AsyncIterator, Sequence
 
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
-from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
-from hilvan_kit.auth import PermissionDenied, Reason, Role
-from hilvan_kit.guards import NotBuilt, principal
+from hilvan_kit.auth import Role
+from hilvan_kit.guards import principal
 from hilvan_retrieval.model import BUCKETS, GenerationState, ParkedRow, Source
 from hilvan_retrieval.rpc import codec, validation
 from hilvan_retrieval.rpc.numbers import SOURCE_NUMBERS, SOURCES
-from hilvan_retrieval.rpc.uses import Context, Uses
+from hilvan_retrieval.rpc.uses import Context, Methods, service_tenant
 from hilvan_retrieval.usecases.checking import Checked, CheckedBucket
 from hilvan_retrieval.usecases.reading import OpenedState
 from hilvan_retrieval.usecases.retrieving import PartStatus
@@ -24,12 +23,8 @@ _STATES = {
 }
 
 
-class MaintenanceServicer(rpc.RetrievalServiceServicer):
-    """Translates, validates, delegates."""
-
-    def __init__(self, uses: Uses) -> None:
-        """Take the use cases."""
-        self._uses = uses
+class IndexMethods(Methods):
+    """What looks after the indexes."""
 
     async def GetIndexState(
         self, request: pb.GetIndexStateRequest, context: Context
@@ -67,36 +62,6 @@ class MaintenanceServicer(rpc.RetrievalServiceServicer):
         async for bucket in self._uses.checker.check(repair=request.repair):
             yield _bucket_message(bucket)
 
-    async def ConfirmPolicies(
-        self, request: pb.ConfirmPoliciesRequest, context: Context
-    ) -> pb.ConfirmPoliciesResponse:
-        """See the proto."""
-        raise NotBuilt("ConfirmPolicies", "it comes with the next commit")
-
-    async def RecordConflicts(
-        self, request: pb.RecordConflictsRequest, context: Context
-    ) -> pb.RecordConflictsResponse:
-        """See the proto."""
-        raise NotBuilt("RecordConflicts", "it comes with the next commit")
-
-    def Consolidate(
-        self, request: pb.ConsolidateRequest, context: Context
-    ) -> AsyncIterator[pb.ConsolidateResponse]:
-        """See the proto."""
-        raise NotBuilt("Consolidate", "it comes with the next commit")
-
-    async def UndoConsolidation(
-        self, request: pb.UndoConsolidationRequest, context: Context
-    ) -> pb.UndoConsolidationResponse:
-        """See the proto."""
-        raise NotBuilt("UndoConsolidation", "it comes with the next commit")
-
-    async def ListConsolidations(
-        self, request: pb.ListConsolidationsRequest, context: Context
-    ) -> pb.ListConsolidationsResponse:
-        """See the proto."""
-        raise NotBuilt("ListConsolidations", "it comes with the next commit")
-
     async def _index_states(self) -> list[pb.IndexState]:
         who, reader = principal(), self._uses.reader
         parked = await reader.parked(PARKED_SHOWN) if who.role is Role.SERVICE else []
@@ -111,14 +76,6 @@ class MaintenanceServicer(rpc.RetrievalServiceServicer):
             )
             for each in await reader.index_states()
         ]
-
-
-def service_tenant() -> str:
-    """The tenant of a service. Raises PermissionDenied for anybody else."""
-    who = principal()
-    if who.role is not Role.SERVICE:
-        raise PermissionDenied(Reason.TENANT_NOT_ALLOWED)
-    return who.tenant
 
 
 def _index_message(opened: OpenedState, parked: Sequence[ParkedRow]) -> pb.IndexState:
