@@ -58,7 +58,7 @@ class Service:
             # caller, and would end every probe before the service can answer.
             probe = asyncio.create_task(asked)
             self._probes.add(probe)
-            probe.add_done_callback(self._ended)
+            probe.add_done_callback(self._probes.discard)
             return await asyncio.shield(probe)
         except Refused as refused:
             failed: Failed = refused.kind
@@ -69,11 +69,6 @@ class Service:
         for probe in self._probes:
             probe.cancel()
         await asyncio.gather(*self._probes, return_exceptions=True)
-
-    def _ended(self, probe: "asyncio.Task[Any]") -> None:
-        self._probes.discard(probe)
-        # The caller may not be there to read it.
-        _ = probe.cancelled() or probe.exception()
 
     async def _guarded(self, *call: Any) -> Any:
         with self._breaker.guard() as attempt:
