@@ -75,6 +75,16 @@ async def test_an_engine_that_keeps_failing_is_not_asked(
     assert not troubled.reached.is_set()
 
 
+async def test_an_answer_ends_a_row_of_failures(asked: Asked) -> None:
+    """An engine that fails now and then is asked all the time."""
+    for _ in range(2):
+        asked.keyword.error = SourceUnavailable("down")
+        for _ in range(FAILURES_IN_A_ROW - 1):
+            await asked.ask()
+        asked.keyword.error = None
+        assert await asked.ask() == [OK, OK]
+
+
 async def test_nothing_is_embedded_for_an_engine_that_is_not_asked(asked: Asked) -> None:
     """A question that would hang in the embedder doesn't even get there."""
     asked.vector.error = SourceUnavailable("down")
