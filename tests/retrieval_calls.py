@@ -15,8 +15,21 @@ from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_kit.failures import DETAILS_KEY
 
 METHODS: Mapping[str, Any] = pb.DESCRIPTOR.services_by_name["RetrievalService"].methods_by_name
-SERVICE_ONLY = frozenset({"PutSpacePolicy", "DeleteSpacePolicy", "PutUserMutes"})
-NOT_BUILT = frozenset({"Consolidate", "Reindex"})
+SERVICE_ONLY = frozenset(
+    {
+        "PutSpacePolicy",
+        "DeleteSpacePolicy",
+        "PutUserMutes",
+        "ConfirmPolicies",
+        "Consolidate",
+        "UndoConsolidation",
+        "ListConsolidations",
+        "Reindex",
+        "CheckIndexes",
+    }
+)
+
+RUN_ID = "00000000-0000-4000-8000-000000000000"
 
 Metadata = Sequence[tuple[str, str]]
 
@@ -59,10 +72,20 @@ REQUESTS: Mapping[str, Callable[[], Any]] = {
     "PutSpacePolicy": lambda: pb.PutSpacePolicyRequest(policy=pb.SpacePolicy(space_id="s1")),
     "DeleteSpacePolicy": lambda: pb.DeleteSpacePolicyRequest(space_id="s1"),
     "PutUserMutes": lambda: pb.PutUserMutesRequest(user="ana"),
+    "ConfirmPolicies": pb.ConfirmPoliciesRequest,
+    "RecordConflicts": lambda: pb.RecordConflictsRequest(
+        conflicts=[pb.Conflict(older_id="m1", newer_id="m2", evidence="moved")]
+    ),
     "Consolidate": pb.ConsolidateRequest,
-    "Reindex": pb.ReindexRequest,
+    "UndoConsolidation": lambda: pb.UndoConsolidationRequest(run_id=RUN_ID),
+    "ListConsolidations": pb.ListConsolidationsRequest,
+    "Reindex": lambda: pb.ReindexRequest(step=pb.REINDEX_STEP_BEGIN),
+    "CheckIndexes": pb.CheckIndexesRequest,
 }
-"""A good request of Ana's for each method, given that she has the entries m1 and m2."""
+"""A good request of Ana's for each method, given that she has the entries m1 and m2.
+
+The run of `UndoConsolidation` is nobody's.
+"""
 
 
 async def invoke(

@@ -83,7 +83,7 @@ async def not_yet_searchable(served: Served) -> Fault:
     """Wait for an index that takes no writes."""
     served.parts.vector.check = refuse_to_write
     request = pb.UpsertEntryRequest(entry=message("n1"), wait=True)
-    found = await fault(served, "UpsertEntry", request, seconds=0.5)
+    found = await fault(served, "UpsertEntry", request, seconds=2)
     assert found.info.metadata["entry_id"] == "n1"
     assert await served.parts.record.store.count("acme") == 3
     return found
@@ -123,10 +123,26 @@ async def overloaded(served: Served) -> Fault:
     return found
 
 
-async def not_built_yet(served: Served) -> Fault:
-    """Call what only the contract has."""
-    found = await fault(served, "Reindex", pb.ReindexRequest())
-    assert found.info.metadata["method"] == "Reindex"
+async def reindex_refused(served: Served) -> Fault:
+    """Switch to an index that nobody builds."""
+    request = pb.ReindexRequest(step=pb.REINDEX_STEP_SWITCH)
+    return await fault(served, "Reindex", request, served.key("service"))
+
+
+async def consolidation_running(served: Served) -> Fault:
+    """Consolidate while another replica does."""
+    async with served.parts.record.journal.hold("acme") as is_mine:
+        assert is_mine
+        found = await fault(served, "Consolidate", pb.ConsolidateRequest(), served.key("service"))
+    assert found.retry_seconds == 10
+    return found
+
+
+async def consolidation_not_found(served: Served) -> Fault:
+    """Undo what was never done."""
+    request = REQUESTS["UndoConsolidation"]()
+    found = await fault(served, "UndoConsolidation", request, served.key("service"))
+    assert found.resource.resource_name == request.run_id
     return found
 
 
@@ -157,7 +173,9 @@ WAYS: Mapping[str, tuple[Code, Callable[[Served], Awaitable[Fault]]]] = {
     "CREDENTIAL_EXPIRED": (Code.UNAUTHENTICATED, credential_expired),
     "PERMISSION_DENIED": (Code.PERMISSION_DENIED, permission_denied),
     "OVERLOADED": (Code.RESOURCE_EXHAUSTED, overloaded),
-    "NOT_BUILT_YET": (Code.UNIMPLEMENTED, not_built_yet),
+    "REINDEX_REFUSED": (Code.FAILED_PRECONDITION, reindex_refused),
+    "CONSOLIDATION_RUNNING": (Code.ABORTED, consolidation_running),
+    "CONSOLIDATION_NOT_FOUND": (Code.NOT_FOUND, consolidation_not_found),
     "INTERNAL": (Code.INTERNAL, internal),
     "DEADLINE_EXCEEDED": (Code.DEADLINE_EXCEEDED, deadline_exceeded),
 }

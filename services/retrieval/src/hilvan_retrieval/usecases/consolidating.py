@@ -111,8 +111,8 @@ class Consolidator:
             declined = await self._journal.declined(tenant)
             task = _Task(tenant, run, run.position, run.begin_time, rules, declined)
             async for batch in self._batches(task):
-                for step in await self._pace(self._decide(task, batch)):
-                    yield run, step
+                if steps := await self._pace(self._decide(task, batch)):
+                    yield run, steps
                 await self._pace(self._settle(run, batch))
             await self._journal.finish(run, RunState.DONE, now)
 
@@ -125,8 +125,8 @@ class Consolidator:
         declined = await self._journal.declined(tenant)
         task = _Task(tenant, None, position, at, rules, declined)
         async for batch in self._batches(task):
-            for step in await self._pace(self._decide(task, batch)):
-                yield step
+            if steps := await self._pace(self._decide(task, batch)):
+                yield steps
 
     async def undo(
         self, tenant: str, run_id: str, now: datetime, numbers: Sequence[int] = ()

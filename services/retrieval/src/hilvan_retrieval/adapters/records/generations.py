@@ -33,6 +33,10 @@ from hilvan_retrieval.model import (
 )
 
 
+LOCK = "generations"
+"""What every change of them locks: each decides by what there is."""
+
+
 class SqlGenerations:
     """Which indexes there are. See `hilvan_retrieval.ports.Generations`."""
 
@@ -67,7 +71,7 @@ class SqlGenerations:
             await connection.execute(insert(generations).values(**_row(made)))
             return made
 
-        return await self._database.write(work)
+        return await self._database.write(work, locks=(LOCK,))
 
     async def fill(self, generation: Generation) -> Generation:
         """Put the next bucket into the outbox, and count it, at once."""
@@ -99,7 +103,7 @@ class SqlGenerations:
             await _set(connection, generation, filled=generation.filled + 1)
             return replace(current, filled=current.filled + 1)
 
-        return await self._database.write(work)
+        return await self._database.write(work, locks=(LOCK,))
 
     async def refill(self, generation: Generation) -> Generation:
         """Begin to fill it again."""
@@ -109,7 +113,7 @@ class SqlGenerations:
             await _set(connection, generation, filled=filled)
             return replace(generation, filled=filled)
 
-        return await self._database.write(work)
+        return await self._database.write(work, locks=(LOCK,))
 
     async def switch(self, generation: Generation) -> None:
         """Make it the live one."""
@@ -120,7 +124,7 @@ class SqlGenerations:
                     await _set(connection, other, state=GenerationState.RETIRED.value)
             await _set(connection, generation, state=GenerationState.LIVE.value)
 
-        await self._database.write(work)
+        await self._database.write(work, locks=(LOCK,))
 
     async def drop(self, generation: Generation) -> None:
         """Forget it."""
@@ -138,7 +142,7 @@ class SqlGenerations:
                 )
                 await connection.execute(delete(vectors).where(vectors.c.model.not_in(used)))
 
-        await self._database.write(work)
+        await self._database.write(work, locks=(LOCK,))
 
     async def bucket(self, bucket: str) -> dict[Uid, tuple[str, Entry]]:
         """The record's part of a bucket."""
