@@ -100,10 +100,10 @@ class Consolidator:
 
     async def consolidate(
         self, tenant: str, now: datetime, *, rules: Rules = DEFAULT_RULES
-    ) -> AsyncGenerator[tuple[Run, Step], None]:
-        """Do what is to be done, or the rest of a run that was cut; each step when it is done.
+    ) -> AsyncGenerator[tuple[Run, list[Step]], None]:
+        """Do what is to be done, or the rest of a run that was cut; steps when they are done.
 
-        Close the iterator to stop. Raises ConsolidationRunning, SourceError.
+        Steps of one transaction come together. Close the generator to stop. Raises ConsolidationRunning, SourceError.
         """
         async with self._alone(tenant):
             await self._journal.purge(tenant, now - rules.journal)
