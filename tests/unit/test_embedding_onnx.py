@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -171,3 +172,26 @@ def test_weights_that_were_left_behind_are_a_misconfiguration(tmp_path: Path) ->
     (tmp_path / "model.onnx_data").unlink()
     with pytest.raises(EngineMisconfigured, match=r"model\.onnx_data"):
         Network(tmp_path, description(), threads=1)
+
+
+def test_nothing_is_reported_home(tmp_path: Path) -> None:
+    """The runtime loads with its telemetry off: no word of it where no home can be written."""
+    write_model(tmp_path, Shape())
+    code = (
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "from hilvan_retrieval.adapters.embedding.network import _load_session\n"
+        "assert 'onnxruntime' not in sys.modules\n"
+        f"_load_session(Path({str(tmp_path)!r}) / 'model.onnx', 1)\n"
+        "print(os.environ['ORT_DISABLE_TELEMETRY'])\n"
+    )
+    others = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**others, "HOME": "/proc/nowhere"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert (ended.stdout, ended.stderr) == ("1\n", "")

@@ -5,8 +5,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 
+import structlog
+
 from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
 from hilvan_retrieval.adapters.embedding.description import bundled_description, describe
+from hilvan_retrieval.adapters.embedding.guarded import GuardedEmbedder
 from hilvan_retrieval.adapters.embedding.hashing import HashingEmbedder
 from hilvan_retrieval.adapters.embedding.http import HttpEmbedder
 from hilvan_retrieval.adapters.embedding.onnx import OnnxEmbedder
@@ -25,6 +28,7 @@ from hilvan_retrieval.adapters.records import (
     open_record,
 )
 from hilvan_retrieval.core.analysis import ANALYSIS_VERSION
+from hilvan_retrieval.errors import SourceError
 from hilvan_retrieval.model import Generation
 from hilvan_retrieval.ports import Embedder, KeywordIndex, VectorIndex
 from hilvan_retrieval.rpc.uses import Uses
@@ -39,6 +43,7 @@ from hilvan_retrieval.usecases.retrieving import Retriever
 from hilvan_retrieval.usecases.writing import Writer
 
 Ping = Callable[[], Awaitable[None]]
+_log = structlog.get_logger()
 
 
 def make_embedders(settings: RetrievalSettings) -> list[Embedder]:
@@ -60,11 +65,13 @@ def _embedder(settings: RetrievalSettings, prefix: str) -> Embedder:
         _, _, dimensions = kind.partition("-")
         return HashingEmbedder(int(dimensions or 256))
     if kind == "http":
-        return HttpEmbedder(
-            value("embedding_url"),
-            value("embedding_name"),
-            bundled_description(value("model_description")),
-            api_key=value("embedding_key") or None,
+        return GuardedEmbedder(
+            HttpEmbedder(
+                value("embedding_url"),
+                value("embedding_name"),
+                bundled_description(value("model_description")),
+                api_key=value("embedding_key") or None,
+            )
         )
     folder = getattr(settings, f"{prefix}model_dir")
     description = describe(folder, value("model_description"))
@@ -144,12 +151,7 @@ async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses,
         for worker in (indexer.run(), indexes.keep_fresh(), policies.keep_fresh()):
             task = asyncio.create_task(worker)
             stack.push_async_callback(_cancelled, task)
-        await indexes.live.embedder.embed_query("warm up")
-
-        async def ping() -> None:
-            # One index can be down: the other one still answers, so only these decide.
-            await store.ping()
-            await indexes.live.embedder.ping()
+        await _warm_up(indexes.live.embedder)
 
         def live() -> Live:
             return indexes.live
@@ -172,8 +174,17 @@ async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses,
                 now=lambda: datetime.now(UTC),
                 default_deadline_seconds=settings.default_deadline_seconds,
             ),
-            ping,
+            # Without an engine or the embedder the others still answer: the record alone decides.
+            store.ping,
         )
+
+
+async def _warm_up(embedder: Embedder) -> None:
+    """Let a model load before the first call; one that is remote and down is no reason to wait."""
+    try:
+        await embedder.embed_query("warm up")
+    except SourceError as error:
+        _log.warning("the embedder does not answer", error=str(error))
 
 
 def _numbered(name: str, generation: Generation) -> str:

@@ -1,10 +1,11 @@
 """One ONNX sentence encoder and its tokenizer, synchronous. Safe to call from several threads."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
@@ -12,6 +13,9 @@ from hilvan_retrieval.adapters.embedding.description import ModelDescription, Po
 from hilvan_retrieval.adapters.embedding.vectors import Window, unit_rows
 from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
 from hilvan_retrieval.model import Matrix
+
+if TYPE_CHECKING:
+    import onnxruntime as ort
 
 _PADDING_TOKENS = ("<pad>", "[PAD]")
 _ERRORS_ONLY = 3
@@ -155,7 +159,11 @@ def _load_tokenizer(path: Path) -> Tokenizer:
     return tokenizer
 
 
-def _load_session(path: Path, threads: int) -> ort.InferenceSession:
+def _load_session(path: Path, threads: int) -> "ort.InferenceSession":
+    # Since 1.32 it reports home unless told not to, before it is imported.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime as ort
+
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

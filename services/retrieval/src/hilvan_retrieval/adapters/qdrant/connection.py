@@ -17,7 +17,7 @@ _OPTIONS = (
     # A restarted engine is found again within a second; the defaults wait up to two minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.max_reconnect_backoff_ms", 500),
 )
 
 _HERE = re.compile(
