@@ -103,7 +103,8 @@ class Consolidator:
     ) -> AsyncGenerator[tuple[Run, list[Step]], None]:
         """Do what is to be done, or the rest of a run that was cut; steps when they are done.
 
-        Steps of one transaction come together. Close the generator to stop. Raises ConsolidationRunning, SourceError.
+        Steps of one transaction come together. Close the generator to stop.
+        Raises ConsolidationRunning, SourceError.
         """
         async with self._alone(tenant):
             await self._journal.purge(tenant, now - rules.journal)
@@ -118,7 +119,7 @@ class Consolidator:
 
     async def preview(
         self, tenant: str, now: datetime, *, rules: Rules = DEFAULT_RULES
-    ) -> AsyncGenerator[Step, None]:
+    ) -> AsyncGenerator[list[Step], None]:
         """The steps that `consolidate` would take now; changes nothing."""
         cut = await self._journal.running(tenant)
         at, position = (cut.begin_time, cut.position) if cut else (now, "")
