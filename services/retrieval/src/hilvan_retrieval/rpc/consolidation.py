@@ -42,13 +42,13 @@ class ConsolidationMethods(Methods):
         """See the proto."""
         tenant, now = service_tenant(), self._uses.now()
         if request.dry_run:
-            async with aclosing(self._uses.consolidator.preview(tenant, now)) as steps:
-                async for step in steps:
-                    yield pb.ConsolidateResponse(steps=[_step_message(step)])
+            async with aclosing(self._uses.consolidator.preview(tenant, now)) as batches:
+                async for steps in batches:
+                    yield pb.ConsolidateResponse(steps=map(_step_message, steps))
             return
         async with aclosing(self._uses.consolidator.consolidate(tenant, now)) as taken:
-            async for run, step in taken:
-                yield pb.ConsolidateResponse(run_id=run.id, steps=[_step_message(step)])
+            async for run, steps in taken:
+                yield pb.ConsolidateResponse(run_id=run.id, steps=map(_step_message, steps))
 
     async def UndoConsolidation(
         self, request: pb.UndoConsolidationRequest, context: Context
