@@ -56,6 +56,7 @@ class MemoryRetrieval:
         self.entries: dict[tuple[str, str], NoteEntry] = {}
         self.policies: dict[tuple[str, str], SpacePolicy] = {}
         self.told: list[tuple[str, str]] = []
+        self.confirmed: list[str] = []
 
     async def put_policy(self, tenant: str, policy: SpacePolicy) -> None:
         """Keep it."""
@@ -66,6 +67,12 @@ class MemoryRetrieval:
         """Forget it."""
         self._hear("delete_policy", space_id)
         self.policies.pop((tenant, space_id), None)
+
+    async def confirm_policies(self, tenant: str) -> None:
+        """Note the tenant."""
+        if self.down:
+            raise RetrievalUnavailable("down, as told")
+        self.confirmed.append(tenant)
 
     async def note_entries(self, tenant: str, owners: Sequence[str]) -> dict[str, str]:
         """Look the owners' entries up."""

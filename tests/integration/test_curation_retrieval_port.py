@@ -83,12 +83,14 @@ async def test_one_passage_that_is_refused_keeps_no_other_out(port: Retrieval) -
     assert set(await port.note_entries("acme", ["user:ana"])) == {"note:1"}
 
 
-async def test_policies_are_put_replaced_and_forgotten(port: Retrieval) -> None:
+async def test_policies_are_put_replaced_confirmed_and_forgotten(port: Retrieval) -> None:
     """With members or without any; an unknown space is ignored."""
+    await port.confirm_policies("acme")
     await port.put_policy("acme", POLICY)
     await port.put_policy("acme", EMPTY)
     for _ in range(2):
         await port.delete_policy("acme", "team")
+    await port.confirm_policies("acme")
 
 
 def tell(port: Retrieval) -> list[Callable[[], object]]:
@@ -96,6 +98,7 @@ def tell(port: Retrieval) -> list[Callable[[], object]]:
     return [
         lambda: port.put_policy("acme", POLICY),
         lambda: port.delete_policy("acme", "team"),
+        lambda: port.confirm_policies("acme"),
         lambda: port.note_entries("acme", ["space:team"]),
         lambda: port.put_notes("acme", [entry("note:1")]),
         lambda: port.delete_notes("acme", ["note:1"]),

@@ -24,10 +24,10 @@ TEAM = shared(
 
 @asynccontextmanager
 async def running(
-    retrieval: MemoryRetrieval, policy_seconds: float = 20.0
+    retrieval: MemoryRetrieval, policy_seconds: float = 20.0, confirm_seconds: float = 20.0
 ) -> AsyncIterator[Publisher]:
     """A publisher at work."""
-    publisher = Publisher(retrieval, policy_seconds=policy_seconds)
+    publisher = Publisher(retrieval, policy_seconds=policy_seconds, confirm_seconds=confirm_seconds)
     worker = asyncio.create_task(publisher.run())
     yield publisher
     worker.cancel()

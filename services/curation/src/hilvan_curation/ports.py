@@ -128,6 +128,9 @@ class Retrieval(Protocol):
     async def delete_policy(self, tenant: str, space_id: str) -> None:
         """Forget a space's policy; an unknown space is ignored."""
 
+    async def confirm_policies(self, tenant: str) -> None:
+        """Say that all policies of the tenant are as they were told; also where none was."""
+
     async def note_entries(self, tenant: str, owners: Sequence[str]) -> dict[str, str]:
         """Fingerprints of the passages that these owners have in the store, by entry id."""
 

@@ -64,6 +64,10 @@ class GrpcRetrieval:
         request = pb.DeleteSpacePolicyRequest(space_id=space_id)
         await self._call(tenant, self._stub.DeleteSpacePolicy, request)
 
+    async def confirm_policies(self, tenant: str) -> None:
+        """Say that what was told holds."""
+        await self._call(tenant, self._stub.ConfirmPolicies, pb.ConfirmPoliciesRequest())
+
     async def note_entries(self, tenant: str, owners: Sequence[str]) -> dict[str, str]:
         """Fingerprints of the passages in the store, page by page."""
         found: dict[str, str] = {}

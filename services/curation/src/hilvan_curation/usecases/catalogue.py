@@ -89,6 +89,7 @@ class Catalogue:
         """
         known = self._tenants.get(tenant)
         if known is None:
+            self._publisher.meet(tenant)
             return _EMPTY
         if known.vaults is None:
             raise SourceUnavailable("the vault could not be read yet")

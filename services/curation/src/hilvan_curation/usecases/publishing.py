@@ -1,4 +1,7 @@
-"""Tells retrieval what the files say: policies at once, passages in the background."""
+"""Tells retrieval what the files say: policies at once, passages in the background.
+
+What was told is confirmed again and again, so that retrieval knows how old its mutes are.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,6 +21,12 @@ RETRY_MOST_SECONDS = 10.0
 POLICY_SECONDS = 2.0
 """How long a change waits for its policy to be in force before it is answered all the same."""
 
+CONFIRM_SECONDS = 10.0
+"""Between two words that nothing has changed. The assembler relies on mutes for 30 s after one."""
+
+MET_MOST = 10_000
+"""Tenants without vaults for which retrieval is told that nothing is muted."""
+
 _log = structlog.get_logger()
 
 
@@ -27,7 +36,7 @@ class _Tenant:
 
     ``policies`` are in force by space; None where one may be in force or not. ``known`` are the
     fingerprints of stored passages by entry id, of the owners in ``listed``. ``entries`` are
-    kept so that a note is cut once.
+    kept so that a note is cut once. ``confirmed``: these policies were confirmed already.
     """
 
     wanted: Vaults = field(default_factory=Vaults)
@@ -37,15 +46,30 @@ class _Tenant:
     listed: set[str] = field(default_factory=set)
     entries: publish.Entries = field(default_factory=dict)
     telling: asyncio.Lock = field(default_factory=asyncio.Lock)
+    confirmed: bool = False
+
+    def due(self) -> dict[str, SpacePolicy]:
+        """The policies that are to be in force, by space."""
+        return {
+            each.space.id: publish.policy(each, self.wanted.members_of(each.space))
+            for each in self.wanted.snapshots
+        }
 
 
 class Publisher:
     """Keeps retrieval in step; run `run` for as long as the service lives."""
 
-    def __init__(self, retrieval: Retrieval, *, policy_seconds: float = POLICY_SECONDS) -> None:
-        """Nothing is told before the first `publish`."""
+    def __init__(
+        self,
+        retrieval: Retrieval,
+        *,
+        policy_seconds: float = POLICY_SECONDS,
+        confirm_seconds: float = CONFIRM_SECONDS,
+    ) -> None:
+        """Nothing is told before the first `publish` or `meet`."""
         self._retrieval = retrieval
         self._policy_seconds = policy_seconds
+        self._confirm_seconds = confirm_seconds
         self._tenants: dict[str, _Tenant] = {}
         self._wake = asyncio.Event()
 
@@ -64,8 +88,38 @@ class Publisher:
         known.behind = True
         self._wake.set()
 
+    def meet(self, tenant: str) -> None:
+        """Let retrieval know that a tenant without vaults has nothing muted; at most `MET_MOST`."""
+        if tenant not in self._tenants and len(self._tenants) < MET_MOST:
+            self._tenants[tenant] = _Tenant(behind=True)
+            self._wake.set()
+
     async def run(self) -> None:
-        """Tell what is still to be told for ever; ends only by being cancelled."""
+        """Tell what is still to be told, and confirm the rest; ends only by being cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._tell())
+            group.create_task(self._beat())
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._confirm_seconds)
+            # At once: one tenant whose policies are long in telling must not keep the others.
+            confirming = [self._confirm(*each) for each in list(self._tenants.items())]
+            await asyncio.gather(*confirming)
+
+    async def _confirm(self, tenant: str, known: _Tenant) -> None:
+        """Say that all that was told holds, unless something is still to be told."""
+        try:
+            async with asyncio.timeout(self._confirm_seconds / 2), known.telling:
+                if known.policies == known.due():
+                    await self._retrieval.confirm_policies(tenant)
+                    known.confirmed = True
+        except (RetrievalUnavailable, TimeoutError) as error:
+            _log.warning("policies not confirmed", tenant=tenant, error=repr(error))
+        except Exception:  # noqa: BLE001 (a fault of ours; the beat has to outlive it)
+            _log.exception("policies not confirmed", tenant=tenant)
+
+    async def _tell(self) -> None:
         pause = RETRY_FIRST_SECONDS
         while True:
             await self._wake.wait()
@@ -96,10 +150,9 @@ class Publisher:
     async def _tell_policies(self, tenant: str, known: _Tenant) -> None:
         # One at a time, and always the latest: an older policy must not come last.
         async with known.telling:
-            wanted = {
-                each.space.id: publish.policy(each, known.wanted.members_of(each.space))
-                for each in known.wanted.snapshots
-            }
+            wanted = known.due()
+            if known.policies != wanted:
+                known.confirmed = False
             for space_id in known.policies.keys() - wanted.keys():
                 await self._retrieval.delete_policy(tenant, space_id)
                 del known.policies[space_id]
@@ -108,6 +161,8 @@ class Publisher:
                     known.policies[space_id] = None
                     await self._retrieval.put_policy(tenant, policy)
                     known.policies[space_id] = policy
+        if not known.confirmed:
+            await self._confirm(tenant, known)
 
     async def _tell_passages(self, tenant: str, known: _Tenant) -> None:
         snapshots = known.wanted.snapshots
