@@ -4,16 +4,21 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hilvan_client.cli import index_views
 from hilvan_client.errors import HilvanError
 from hilvan_client.service_config import Service
 
 if TYPE_CHECKING:
+    from hilvan.retrieval.v1.retrieval_service_pb2 import IndexState
     from hilvan_client import Hilvan
 
 # Half a minute moves recency by 0.001 % of its half-life, but breaks tokens that just expired.
 _CLOCK_LIMIT = 30.0
 # An outbox works off some thousand writes a minute; more than this is falling behind.
 _PENDING_LIMIT = 1_000
+# Seconds. Every row is tried again within 30 s.
+_AGE_LIMIT = 120.0
+_PARKED_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,45 +67,55 @@ def contract(service: Service, target: str) -> Finding:
     return Finding(name, ok=True, seen=f"{len(ours)} methods, the same on both sides")
 
 
-async def indexes(hilvan: "Hilvan") -> list[Finding]:
-    """What the indexes hold, and how far they are behind."""
-    from hilvan.common.v1.entry_pb2 import Source
-    from hilvan.common.v1.report_pb2 import PART_STATUS_OK, PartStatus
+async def record(hilvan: "Hilvan") -> list[Finding]:
+    """What the indexes hold and how far they are behind, the record, and retrieval's clock."""
     from hilvan.retrieval.v1.retrieval_service_pb2 import GetIndexStateRequest
 
     try:
         state = await hilvan.retrieval.GetIndexState(GetIndexStateRequest())
     except HilvanError as error:
         return [Finding("indexes", ok=False, seen=str(error), advice="see retrieval's log")]
-    findings = []
-    for index in state.indexes:
-        name = Source.Name(index.source).removeprefix("SOURCE_").lower()
-        status = PartStatus.Name(index.status).removeprefix("PART_STATUS_")
-        seen = (
-            f"{status}, {index.engine}, {index.document_count} documents,"
-            f" {index.pending_count} pending, {index.parked_count} parked"
-        )
-        advice = ""
-        if index.status != PART_STATUS_OK:
-            advice = f"check that {index.engine} runs and is not full"
-        elif index.parked_count:
-            advice = "writes failed again and again: retrieval's log names them"
-        elif index.pending_count > _PENDING_LIMIT:
-            advice = "it is behind: wait, or give it more power"
-        findings.append(Finding(f"{name} index", ok=not advice, seen=seen, advice=advice))
+    now = state.read_time.ToNanoseconds() / 1e9
     seen = f"{state.entry_count} entries; {state.embedding_model}, {state.embedding_dimensions}-d"
-    return [*findings, Finding("record", ok=True, seen=seen)]
+    return [
+        *(_index(index, now) for index in state.indexes),
+        Finding("record", ok=True, seen=seen),
+        _clock(now),
+    ]
 
 
-async def clock(hilvan: "Hilvan") -> Finding:
+def _index(index: "IndexState", now: float) -> Finding:
+    from hilvan.common.v1.report_pb2 import PART_STATUS_OK
+    from hilvan.retrieval.v1.retrieval_service_pb2 import GENERATION_STATE_BUILDING
+
+    seen = (
+        f"{index_views.state_name(index)}, {index_views.status_name(index)}, {index.engine},"
+        f" {index.document_count} documents, {index.pending_count} pending,"
+        f" {index.parked_count} parked"
+    )
+    age = 0.0
+    if index.HasField("oldest_pending_time"):
+        age = now - index.oldest_pending_time.ToNanoseconds() / 1e9
+        seen += f", the oldest waits for {age:.0f} s"
+    is_building = index.state == GENERATION_STATE_BUILDING
+    if is_building:
+        seen += f", {index_views.percent(index.filled_share)} filled"
+    for write in index.parked[:_PARKED_SHOWN]:
+        seen += f"; {write.entry_id} failed {write.attempt_count} times: {write.error}"
+    advice = ""
+    if index.status != PART_STATUS_OK:
+        advice = f"check that {index.engine} runs and is not full"
+    elif index.parked_count:
+        advice = "mend what they failed with, then `hilvan doctor --repair` tries them again"
+    elif not is_building and (index.pending_count > _PENDING_LIMIT or age > _AGE_LIMIT):
+        advice = "it is behind: wait, see retrieval's log, or give it more power"
+    name = f"{index_views.source_name(index.source)} index {index.generation}"
+    return Finding(name, ok=not advice, seen=seen, advice=advice)
+
+
+def _clock(server: float) -> Finding:
     """How far retrieval's clock, which dates every write, is from ours."""
-    from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
-
-    try:
-        answer = await hilvan.retrieval.GetIndexState(pb.GetIndexStateRequest())
-    except HilvanError as error:
-        return Finding("clock", ok=False, seen=str(error), advice="see retrieval's log")
-    behind = time.time() - answer.read_time.ToNanoseconds() / 1e9
+    behind = time.time() - server
     ok = abs(behind) <= _CLOCK_LIMIT
     advice = "" if ok else "set both clocks by the network (NTP): times decide what holds"
     return Finding("clock", ok=ok, seen=f"the server's differs by {behind:.1f} s", advice=advice)

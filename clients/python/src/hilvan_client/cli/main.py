@@ -9,7 +9,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hilvan_client.cli import dev, doctor, key, memory, notes, query, transfer, vault
+from hilvan_client.cli import (
+    consolidate,
+    dev,
+    doctor,
+    key,
+    memory,
+    notes,
+    query,
+    reindex,
+    transfer,
+    vault,
+)
 from hilvan_client.cli.output import report
 from hilvan_client.cli.settings import Settings
 from hilvan_client.service_config import Service
@@ -75,7 +86,7 @@ def root(
     ] = None,
     user: Annotated[str | None, typer.Option(envvar="HILVAN_USER", help="User to act for.")] = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0.001, help="Seconds for each call; default: 10 or 30.")
+        float | None, typer.Option(min=0.001, help="Seconds for each call; default: by its method.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
@@ -111,6 +122,8 @@ app.command("export")(transfer.export)
 app.add_typer(vault.app, name="vault")
 app.add_typer(notes.app, name="notes")
 app.command("doctor")(doctor.doctor)
+app.add_typer(reindex.app, name="reindex")
+app.command("consolidate")(consolidate.consolidate)
 app.add_typer(key.app, name="key")
 
 

@@ -61,6 +61,7 @@ class CommandError(Exception):
 
 _START = "start the services with `hilvan dev up`, or give their addresses; `hilvan doctor` checks"
 _KEY = "give a good key with --api-key or HILVAN_API_KEY; `hilvan key new` makes one"
+_SERVICE = "`reindex` and `consolidate` need role service (in development mode: no --user)"
 
 _MEANINGS: Mapping[type[HilvanError], tuple[Code, str]] = MappingProxyType(
     {
@@ -72,7 +73,10 @@ _MEANINGS: Mapping[type[HilvanError], tuple[Code, str]] = MappingProxyType(
         ),
         errors.Conflict: (Code.CONFLICT, "read it again and repeat the change"),
         errors.Unauthenticated: (Code.DENIED, _KEY),
-        errors.PermissionDenied: (Code.DENIED, "use a key of the right tenant, user and role"),
+        errors.PermissionDenied: (
+            Code.DENIED,
+            f"use a key of the right tenant, user and role; {_SERVICE}",
+        ),
         errors.Overloaded: (Code.UNREACHABLE, "wait a little and try again"),
         errors.Unavailable: (Code.UNREACHABLE, _START),
         errors.DeadlineExceeded: (
@@ -81,6 +85,14 @@ _MEANINGS: Mapping[type[HilvanError], tuple[Code, str]] = MappingProxyType(
         ),
         errors.NotBuilt: (Code.NOT_BUILT, "update the server; `hilvan doctor` compares versions"),
         errors.InternalError: (Code.FAULT, "look for the incident in the service's log"),
+    }
+)
+
+_BY_REASON: Mapping[str, str] = MappingProxyType(
+    {
+        "REINDEX_REFUSED": "`hilvan reindex status` shows what there is and how far it is",
+        "CONSOLIDATION_RUNNING": "wait until the other run has ended and try again",
+        "CONSOLIDATION_NOT_FOUND": "`hilvan consolidate --list` shows the runs that are kept",
     }
 )
 
@@ -170,7 +182,7 @@ def _explain(error: BaseException) -> tuple[Code, str, str]:
         return error.code, str(error), error.next_step
     if isinstance(error, HilvanError):
         code, next_step = _MEANINGS.get(type(error), (Code.FAULT, "`hilvan doctor` may know more"))
-        return code, str(error), next_step
+        return code, str(error), _BY_REASON.get(error.reason, next_step)
     if isinstance(error, KeyboardInterrupt):
         return Code.INTERRUPTED, "interrupted", "run it again; what was done stays done"
     if isinstance(error, OSError):
