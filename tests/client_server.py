@@ -2,86 +2,28 @@
 """A server of our own for tests of the client: the real protos, port 0, everything in memory."""
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
-from google.protobuf.any_pb2 import Any as Packed
-from google.protobuf.message import Message
-from google.rpc import status_pb2
+from client_script import Refusal, Script
 from grpc import aio
 from grpc_health.v1 import health_pb2_grpc
 from grpc_health.v1.health import aio as health
 from grpc_health.v1.health_pb2 import HealthCheckResponse
 from grpc_reflection.v1alpha import reflection
+from in_thread import in_thread
 
 from hilvan.assembler.v1 import assembler_service_pb2 as assembler
 from hilvan.assembler.v1 import assembler_service_pb2_grpc as assembler_grpc
-from hilvan.common.v1 import entry_pb2, report_pb2
+from hilvan.common.v1 import report_pb2
 from hilvan.common.v1.entry_pb2 import Entry
 from hilvan.curation.v1 import curation_service_pb2 as curation
 from hilvan.curation.v1 import curation_service_pb2_grpc as curation_grpc
 from hilvan.retrieval.v1 import retrieval_service_pb2 as retrieval
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as retrieval_grpc
 from hilvan_client.service_config import Service
-
-Context = aio.ServicerContext[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What a call is refused with."""
-
-    code: grpc.StatusCode
-    message: str = ""
-    details: tuple[Message, ...] = ()
-
-    async def send(self, context: Context) -> None:
-        """End the call."""
-        packed = []
-        for detail in self.details:
-            packed.append(Packed())
-            packed[-1].Pack(detail)
-        status = status_pb2.Status(
-            code=self.code.value[0], message=self.message, details=packed
-        ).SerializeToString()
-        trailer = (("grpc-status-details-bin", status),) if packed else ()
-        await context.abort(self.code, self.message, trailer)
-
-
-@dataclass(slots=True)
-class Script:
-    """How the server behaves, and what it saw."""
-
-    refusals: list[Refusal] = field(default_factory=list)
-    hang: bool = False
-    entries: dict[str, Entry] = field(default_factory=dict)
-    # Of an import: acknowledgements before each stream breaks; streams after those work.
-    drops: list[int] = field(default_factory=list)
-    end_early: bool = False
-    called: asyncio.Event = field(default_factory=asyncio.Event)
-    calls: list[str] = field(default_factory=list)
-    remaining: list[float | None] = field(default_factory=list)
-    metadata: list[dict[str, Any]] = field(default_factory=list)
-    requests: list[Any] = field(default_factory=list)
-    batches: list[int] = field(default_factory=list)
-    largest_window: int = 0
-
-    async def see(self, method: str, request: Any, context: Context) -> None:
-        """Note a call, then refuse it or hang as told."""
-        self.calls.append(method)
-        self.called.set()
-        self.requests.append(request)
-        self.remaining.append(context.time_remaining())
-        self.metadata.append(dict(context.invocation_metadata() or ()))
-        if self.hang:
-            await asyncio.Event().wait()
-        if self.refusals:
-            await self.refusals.pop(0).send(context)
 
 
 class Retrieval(retrieval_grpc.RetrievalServiceServicer):
@@ -115,19 +57,39 @@ class Retrieval(retrieval_grpc.RetrievalServiceServicer):
 
     async def GetIndexState(self, request: Any, context: Any) -> Any:
         await self.script.see("GetIndexState", request, context)
+        states = self.script.states
         answer = retrieval.GetIndexStateResponse(
-            indexes=[
-                retrieval.IndexState(
-                    source=entry_pb2.SOURCE_VECTOR,
-                    engine="memory",
-                    status=report_pb2.PART_STATUS_OK,
-                )
-            ],
+            indexes=states.pop(0) if len(states) > 1 else states[0],
             entry_count=len(self.script.entries),
             embedding_model="test",
         )
         answer.read_time.GetCurrentTime()
         return answer
+
+    async def Reindex(self, request: Any, context: Any) -> Any:
+        await self.script.see("Reindex", request, context)
+        return retrieval.ReindexResponse(indexes=self.script.states[0])
+
+    async def CheckIndexes(self, request: Any, context: Any) -> AsyncIterator[Any]:
+        await self.script.see("CheckIndexes", request, context)
+        for part in self.script.parts.pop(0) if self.script.parts else []:
+            yield part
+
+    async def Consolidate(self, request: Any, context: Any) -> AsyncIterator[Any]:
+        for answer in self.script.taken:
+            yield answer
+        await self.script.see("Consolidate", request, context)
+
+    async def UndoConsolidation(self, request: Any, context: Any) -> Any:
+        await self.script.see("UndoConsolidation", request, context)
+        changed = [each for each in request.numbers if each > 1]
+        return retrieval.UndoConsolidationResponse(undone_count=1, changed_numbers=changed)
+
+    async def ListConsolidations(self, request: Any, context: Any) -> Any:
+        await self.script.see("ListConsolidations", request, context)
+        run = retrieval.Consolidation(run_id="run-2" if request.page_token else "run-1")
+        token = "" if request.page_token else "more"
+        return retrieval.ListConsolidationsResponse(consolidations=[run], next_page_token=token)
 
     async def ExportEntries(self, request: Any, context: Any) -> AsyncIterator[Any]:
         yield retrieval.ExportEntriesResponse(entries=self.script.entries.values())
@@ -268,22 +230,6 @@ async def serve(script: Script, *, serving: bool = True) -> AsyncIterator[str]:
 
 @contextmanager
 def serve_in_thread(script: Script) -> Iterator[str]:
-    """The same from a thread, for callers that run loops of their own."""
-    address: Future[str] = Future()
-    stop: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-
-    async def main() -> None:
-        ended = asyncio.Event()
-        stop.set_result((asyncio.get_running_loop(), ended))
-        async with serve(script) as at:
-            address.set_result(at)
-            await ended.wait()
-
-    thread = threading.Thread(target=asyncio.run, args=[main()])
-    thread.start()
-    try:
-        yield address.result(timeout=20)
-    finally:
-        loop, ended = stop.result(timeout=20)
-        loop.call_soon_threadsafe(ended.set)
-        thread.join(timeout=20)
+    """Serve from a thread."""
+    with in_thread(serve(script)) as running:
+        yield running.value

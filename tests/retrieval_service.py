@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import grpc
+from grpc_health.v1 import health_pb2_grpc
+from grpc_health.v1.health import aio as health
+from grpc_health.v1.health_pb2 import HealthCheckResponse
 from retrieval_record import (
     AS_ADMIN,
     AS_ANA,
@@ -60,6 +63,7 @@ from hilvan_retrieval.usecases.writing import Writer
 
 PATIENCE_S = 30.0
 DIMENSIONS = 32
+SERVICE_NAME = "hilvan.retrieval.v1.RetrievalService"
 
 Q = TypeVar("Q")
 Q_contra = TypeVar("Q_contra", contravariant=True)
@@ -284,6 +288,7 @@ class Served:
     stub: "rpc.RetrievalServiceAsyncStub"
     channel: grpc.aio.Channel
     keys: Mapping[str, str]
+    address: str
 
     def key(self, name: str) -> tuple[tuple[str, str], ...]:
         """Metadata with a key: of ana, bob, cal, root, service, rival, expired or unknown."""
@@ -311,12 +316,15 @@ async def serve(**options: Any) -> AsyncIterator[Served]:
         guards = standard_guards(CredentialAuthenticator(verifier, None), TABLE)
         server = grpc.aio.server(interceptors=[Guarded(guards)])
         rpc.add_RetrievalServiceServicer_to_server(RetrievalServicer(parts.uses), server)
-        port = server.add_insecure_port("127.0.0.1:0")
+        checks = health.HealthServicer()
+        await checks.set(SERVICE_NAME, HealthCheckResponse.SERVING)
+        health_pb2_grpc.add_HealthServicer_to_server(checks, server)
+        address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
         await server.start()
         try:
-            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            async with grpc.aio.insecure_channel(address) as channel:
                 stub: Any = rpc.RetrievalServiceStub(channel)
-                yield Served(parts, stub, channel, texts)
+                yield Served(parts, stub, channel, texts, address)
         finally:
             await server.stop(None)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import grpc
 import pytest
-from client_server import Refusal, Script, serve
+from client_script import Refusal, Script
+from client_server import serve
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2 as details
 from grpc import aio

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import grpc
 import pytest
-from client_server import Refusal, Script, serve_in_thread
+from client_script import Refusal, Script
+from client_server import serve_in_thread
 from google.rpc import error_details_pb2 as details
 from typer.testing import CliRunner, Result
 
@@ -212,7 +213,7 @@ def test_doctor_finds_a_healthy_system_healthy(run: Run) -> None:
     assert [item for item in document["findings"] if not item["ok"]] == []
     assert (done.exit_code, document["healthy"]) == (0, True)
     checks = {item["check"] for item in document["findings"]}
-    assert {"retrieval health", "retrieval contract", "vector index", "clock"} <= checks
+    assert {"retrieval health", "retrieval contract", "vector index 1", "clock"} <= checks
     assert "the same on both sides" in done.stdout
 
 

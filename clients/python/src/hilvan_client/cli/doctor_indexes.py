@@ -1,6 +1,5 @@
 """`hilvan doctor --indexes`: whether the indexes have what the record has; `--repair` mends it."""
 
-import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -118,6 +117,8 @@ async def _compare(
 
 async def _worked_off(hilvan: "Hilvan", wait: float, update: Update) -> int:
     """Wait until what is pending now is done; how much is not, after ``wait`` seconds."""
+    import asyncio
+
     end = time.monotonic() + wait
     state = await _state(hilvan)
     mark, first = state.read_time, _pending(state, state.read_time)

@@ -4,7 +4,6 @@ The service builds; what is here only looks, and says when to switch. So it may 
 and whoever looks next goes on.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -109,6 +108,8 @@ async def follow(
     ``patience`` is in seconds without any progress. A service that is away is waited for so long;
     then its error is raised.
     """
+    import asyncio
+
     pause = _PAUSE_FIRST
     while waiting := [build for build in builds if build.is_open]:
         try:
