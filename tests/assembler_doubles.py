@@ -29,6 +29,7 @@ from hilvan_assembler.model import (
     Curated,
     CurationAnswer,
     Element,
+    FoundConflict,
     IdentityBlock,
     Layer,
     PinnedNote,
@@ -100,10 +101,11 @@ class MemoryRetrieval:
     def __init__(self) -> None:
         """Answer with three entries at once."""
         self.behaviour = Behaviour("retrieval")
-        self.answer = RetrievalAnswer(retrieved(*ENTRIES), timings={"vector": 0.001})
+        self.answer = found_rows(*ENTRIES, timings={"vector": 0.001})
         self.requests: list[CandidateRequest] = []
         self.changes: list[Changed] = []
         self.recorded: list[tuple[str, ...]] = []
+        self.conflicts: list[tuple[FoundConflict, ...]] = []
         self.recording = Behaviour("retrieval")
 
     async def candidates(
@@ -126,6 +128,11 @@ class MemoryRetrieval:
         """Note the ids."""
         await self.recording.serve(caller, Deadline.after(30))
         self.recorded.append(tuple(ids))
+
+    async def record_conflicts(self, caller: Caller, conflicts: Sequence[FoundConflict]) -> None:
+        """Note the pairs."""
+        await self.recording.serve(caller, Deadline.after(30))
+        self.conflicts.append(tuple(conflicts))
 
 
 class MemoryCuration:
@@ -165,6 +172,12 @@ class MemoryCuration:
         await self.behaviour.serve(caller, deadline)
         projects = (curation_pb.Project(id="p1", name="Despacho"),)
         return self.briefs.get(project_id, Brief(projects, ()))
+
+
+def found_rows(*rows: Candidate, age: float | None = 1.0, **fields: Any) -> RetrievalAnswer:
+    """An answer with these candidates; ``age`` in seconds is that of its mutes."""
+    pairs = fields.pop("pairs", None)
+    return RetrievalAnswer(retrieved(*rows, pairs=pairs), mutes_age_seconds=age, **fields)
 
 
 def stored(entry_id: str, text: str, **fields: Any) -> Candidate:

@@ -13,6 +13,7 @@ from assembler_doubles import ANA
 from assembler_values import WORDS, options
 from degradation import BACK_S, FAULTS
 from fault_proxy import FaultProxy, Mode
+from google.protobuf.duration_pb2 import Duration
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.curation.v1 import curation_service_pb2 as curation_pb
@@ -61,7 +62,8 @@ class Retrieval:
             origin_position=[-1], cosine=[0.9], similarity=[0.9], vector_rank=[1], bm25=[NAN],
             keyword_rank=[0], muted=[False],
         )  # fmt: skip
-        return pb.RetrieveCandidatesResponse(columns=columns)
+        age = Duration(seconds=1)  # curation confirmed the mutes just now
+        return pb.RetrieveCandidatesResponse(columns=columns, mutes_age_duration=age)
 
 
 class Curation:

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from assembler_doubles import Running, element, serving, stored
-from assembler_values import AS_OF, retrieved
+from assembler_doubles import Running, element, found_rows, serving, stored
+from assembler_values import AS_OF
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import entry_pb2, report_pb2
@@ -18,7 +18,6 @@ from hilvan_assembler.model import (
     CurationAnswer,
     Layer,
     Origin,
-    RetrievalAnswer,
     Source,
 )
 
@@ -96,7 +95,7 @@ async def test_overrides_reach_the_pipeline_and_retrieval(running: Running) -> N
         stored("m1", "Ana drinks tea", similarity=0.9, vector_rank=1, category="stack"),
         stored("low", "Nothing", similarity=0.1, vector_rank=2),
     ]
-    running.retrieval.answer = RetrievalAnswer(retrieved(*rows))
+    running.retrieval.answer = found_rows(*rows)
     request = pb.AssembleRequest(query="tea", overrides=OVERRIDES, view=pb.VIEW_FULL)
     answer = await running.call("Assemble", request)
     told = {each.id: each for each in answer.decisions}
@@ -198,7 +197,7 @@ async def test_recall_answers_passages_with_sources(running: Running) -> None:
                origin=Origin(uri="note-1")),
         stored("m1", "Ana drinks tea", similarity=0.7, owner="project:p1"),
     ]  # fmt: skip
-    running.retrieval.answer = RetrievalAnswer(retrieved(*rows))
+    running.retrieval.answer = found_rows(*rows)
     answer = await running.call("Recall", pb.RecallRequest(query="tea", project_id="p1"))
     note, memory = answer.passages
     assert [each.id for each in answer.passages] == ["n1", "m1"]
@@ -246,7 +245,7 @@ async def test_search_answers_hits_with_snippets_and_raw_scores(running: Running
         stored("m1", "word " * 90 + "needle", similarity=0.9, bm25=4.0, muted=True),
         stored("m2", "x", bm25=1.0),
     ]
-    running.retrieval.answer = RetrievalAnswer(retrieved(*rows))
+    running.retrieval.answer = found_rows(*rows)
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     request = pb.SearchRequest(
         query="needle", project_id="p1", layers=[entry_pb2.LAYER_MEMORY] * 2, limit=1

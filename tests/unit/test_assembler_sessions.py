@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from assembler_doubles import ANA, ENTRIES, MemoryCuration, MemoryRetrieval, element
-from assembler_values import AS_OF, WORDS, disputes, entry, options, retrieved
+from assembler_doubles import ANA, ENTRIES, MemoryCuration, MemoryRetrieval, element, found_rows
+from assembler_values import AS_OF, WORDS, disputes, entry, options
 
 from hilvan_assembler.adapters.judge import evidence_judge
 from hilvan_assembler.errors import (
@@ -27,7 +27,6 @@ from hilvan_assembler.model import (
     Layer,
     PartStatus,
     Reason,
-    RetrievalAnswer,
 )
 from hilvan_assembler.usecases.assembling import Assembler, Wanted
 from hilvan_assembler.usecases.starting import NEWS_MOST, ProjectStart, Start, Starter
@@ -57,8 +56,8 @@ def wanted(project_id: str = "") -> Wanted:
 async def test_recall_packs_what_was_found_and_says_why(turn: Doubles) -> None:
     """With a project only its entries; explained when asked, the same either way."""
     assembler = Assembler(turn.retrieval, turn.curation, disputes((ENTRIES[0].text, "new")))
-    turn.retrieval.answer = RetrievalAnswer(
-        retrieved(*ENTRIES, entry("n", "new", days=0, similarity=0.5), pairs={("m1", "n"): 0.8})
+    turn.retrieval.answer = found_rows(
+        *ENTRIES, entry("n", "new", days=0, similarity=0.5), pairs={("m1", "n"): 0.8}
     )
     asked = wanted(project_id="p1")
     plain, told = [
@@ -108,7 +107,7 @@ async def test_search_ranks_by_relevance_alone_and_keeps_the_muted(turn: Doubles
         entry("word", bm25=9.0),
         entry("near", similarity=0.9, muted=True, days=900),
     ]
-    turn.retrieval.answer = RetrievalAnswer(retrieved(*rows))
+    turn.retrieval.answer = found_rows(*rows)
     request = CandidateRequest("tea", tuple(Layer), None, 100)
     fusion = Fusion(vector_weight=1.0, keyword_weight=0.5)
     hits: list[list[str]] = []

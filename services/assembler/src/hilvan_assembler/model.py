@@ -74,6 +74,7 @@ class Reason(StrEnum):
     ALREADY_PINNED = "already_pinned"
     INACTIVE = "inactive"
     MISSING = "missing"
+    MUTES_UNKNOWN = "mutes_unknown"
 
 
 class EvidenceKind(StrEnum):
@@ -97,6 +98,15 @@ class Conflict:
     older_span: str
     newer_span: str
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConflict:
+    """An entry that a newer one contradicts; the same pair is the same finding."""
+
+    older_id: str
+    newer_id: str
+    evidence: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +212,15 @@ class IdentityBlock:
 
 @dataclass(frozen=True, slots=True)
 class Curated:
-    """What curation answered: pins and identity in order, and what is muted."""
+    """What curation answered: pins and identity in order, and what is muted.
+
+    ``vouched_for`` are the owners of whom it is known what is muted; None: everybody.
+    """
 
     pins: tuple[PinnedNote, ...] = ()
     identity: tuple[IdentityBlock, ...] = ()
     muted: frozenset[tuple[str, str]] = frozenset()
+    vouched_for: frozenset[str] | None = None
 
     @property
     def loaded_pins(self) -> tuple[PinnedNote, ...]:
@@ -342,6 +356,7 @@ class Assembly:
     decisions: tuple[Decision, ...] = ()
     notices: tuple[Notice, ...] = ()
     no_relevant_memory: bool = False
+    conflicts: tuple[FoundConflict, ...] = ()
 
 
 class PartStatus(StrEnum):
@@ -385,11 +400,15 @@ class CandidateRequest:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalAnswer:
-    """What retrieval answered, what of it is missing, and seconds by stage."""
+    """What retrieval answered, what of it is missing, and seconds by stage.
+
+    ``mutes_age_seconds`` is how long ago curation confirmed retrieval's mutes; None: never.
+    """
 
     retrieved: Retrieved
     degraded: tuple[Degradation, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
+    mutes_age_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from hilvan_assembler.model import (
     Changed,
     Conflict,
     CurationAnswer,
+    FoundConflict,
     RetrievalAnswer,
     SessionOpening,
 )
@@ -57,7 +58,10 @@ class Retrieval(Protocol):
         """The project's entries, newest update first, at most 1,000."""
 
     async def record_accesses(self, caller: Caller, ids: Sequence[str]) -> None:
-        """Count that entries were loaded into a prompt."""
+        """Count that entries were loaded into a prompt; at most 1,000."""
+
+    async def record_conflicts(self, caller: Caller, conflicts: Sequence[FoundConflict]) -> None:
+        """Note entries that newer ones contradict, at most 100; those that are gone are ignored."""
 
 
 class Curation(Protocol):

@@ -19,6 +19,7 @@ from hilvan_assembler.model import (
     CandidateRequest,
     Changed,
     Degradation,
+    FoundConflict,
     ListReport,
     Pair,
     PartStatus,
@@ -30,6 +31,7 @@ from hilvan_kit.deadlines import Deadline
 
 CHANGED_MOST = 1_000
 RECORD_SECONDS = 5.0
+EVIDENCE_MOST = 512
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -79,6 +81,7 @@ class GrpcRetrieval:
                 if each.status in _LOST
             ),
             {each.stage: _seconds(each.elapsed_duration) for each in answer.timings},
+            _seconds(answer.mutes_age_duration) if answer.HasField("mutes_age_duration") else None,
         )
 
     async def changed(
@@ -105,6 +108,21 @@ class GrpcRetrieval:
         request = pb.RecordAccessesRequest(ids=ids)
         deadline = Deadline.after(RECORD_SECONDS)
         await self._service.call(self._stub.RecordAccesses, request, caller, deadline)
+
+    async def record_conflicts(self, caller: Caller, conflicts: Sequence[FoundConflict]) -> None:
+        """Note what contradicts each other."""
+        request = pb.RecordConflictsRequest(
+            conflicts=[
+                pb.Conflict(
+                    older_id=each.older_id,
+                    newer_id=each.newer_id,
+                    evidence=each.evidence[:EVIDENCE_MOST],
+                )
+                for each in conflicts
+            ]
+        )
+        deadline = Deadline.after(RECORD_SECONDS)
+        await self._service.call(self._stub.RecordConflicts, request, caller, deadline)
 
     async def close(self) -> None:
         """Close the channel."""

@@ -51,6 +51,7 @@ def assemble(
         decisions=decisions(ranking, curated, chosen, packed, options) if explain else (),
         notices=notices(curated, packed),
         no_relevant_memory=ranking.nothing_relevant,
+        conflicts=tuple(ranking.conflicts.found),
     )
 
 

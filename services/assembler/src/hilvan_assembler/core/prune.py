@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from hilvan_assembler.core.evidence import announces_change
-from hilvan_assembler.model import Candidate, Pair, Reason
+from hilvan_assembler.model import Candidate, FoundConflict, Layer, Pair, Reason
 from hilvan_assembler.ports import ConflictJudge
 
 DUPLICATE_ABOVE = 0.92
@@ -75,7 +75,8 @@ class Conflicts:
 
     ``groups`` are the survivors, each with all that it stands for (itself first); a group is as
     new as its newest member. Of two of the same age the surer, then the more relevant, then the
-    first by id stays.
+    first by id stays. ``found`` are the guesses that led to a verdict, as far as both were stated
+    at different times and are entries of their own: of notes the files decide.
     """
 
     candidates: Sequence[Candidate]
@@ -85,6 +86,7 @@ class Conflicts:
     groups: Mapping[int, Sequence[int]]
     _survivors: dict[int, int] = field(init=False)
     _known: dict[int, Verdict | None] = field(init=False, default_factory=dict)
+    found: list[FoundConflict] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._survivors = {m: survivor for survivor, group in self.groups.items() for m in group}
@@ -111,8 +113,13 @@ class Conflicts:
             if found is not None:
                 detail = f"{found.kind}: {found.older_span!r} against {found.newer_span!r}"
                 winner = self.candidates[self._survivors[newer]].id
+                self._note(self.candidates[older], self.candidates[newer], detail)
                 return Verdict(Reason.CONTRADICTED_BY, winner, detail)
         return None
+
+    def _note(self, older: Candidate, newer: Candidate, evidence: str) -> None:
+        if _age(older) < _age(newer) and older.layer is not Layer.NOTE:
+            self.found.append(FoundConflict(older.id, newer.id, evidence))
 
     def _comparable(self, index: int) -> Iterable[int]:
         """What may contradict an entry of the same owner and layer.

@@ -111,6 +111,8 @@ def _excluded(
     for index, each in enumerate(candidates):
         if each.muted or (each.owner, each.category) in curated.muted:
             out[index] = Verdict(Reason.MUTED)
+        elif curated.vouched_for is not None and each.owner not in curated.vouched_for:
+            out[index] = Verdict(Reason.MUTES_UNKNOWN)
         elif each.note_id and each.note_id in pinned:
             out[index] = Verdict(Reason.ALREADY_PINNED, each.note_id)
         elif each.similarity is not None and each.similarity < options.min_semantic:

@@ -22,6 +22,7 @@ _MISSING = {
     "keyword": "hits by words",
     "retrieval": "everything from the memory store",
     "curation": "identity, pins and sets",
+    "mutes": "entries that may be muted",
 }
 
 

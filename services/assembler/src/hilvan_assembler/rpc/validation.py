@@ -72,7 +72,7 @@ class Validator:
         self._overrides_faults(request.overrides, faults)
         refuse(faults)
         return (
-            _wanted(request.query, request.scope.project_id, request.overrides),
+            _wanted(request, request.scope.project_id),
             options(request.overrides, now),
             self._tokenizers.get(request.overrides.tokenizer),
         )
@@ -93,7 +93,7 @@ class Validator:
         faults.between(share, "max_per_source", 0, BUDGET_MOST)
         refuse(faults)
         return (
-            _wanted(request.query, request.project_id, request.overrides),
+            _wanted(request, request.project_id),
             options(request.overrides, now),
             (budget, share),
             self._tokenizers.get(request.overrides.tokenizer),
@@ -223,14 +223,16 @@ def _project_faults(project_id: str, faults: Faults, path: str) -> None:
         )
 
 
-def _wanted(query: str, project_id: str, overrides: pb.Overrides) -> Wanted:
+def _wanted(request: pb.AssembleRequest | pb.RecallRequest, project_id: str) -> Wanted:
+    overrides = request.overrides
     limit = overrides.candidate_limit if overrides.HasField("candidate_limit") else CANDIDATES
     return Wanted(
-        query=query,
+        query=request.query,
         project_id=project_id,
         candidate_limit=limit,
         as_of_given=overrides.HasField("as_of_time"),
         require_all_sources=overrides.require_all_sources,
+        accept_stale_mutes=request.accept_stale_mutes,
     )
 
 

@@ -1,15 +1,15 @@
 """Asks retrieval and curation at the same time and assembles what came in time."""
 
+import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from hilvan_assembler.core import explain, pipeline
+from hilvan_assembler.core import explain, mutes, pipeline, scope
 from hilvan_assembler.core.prune import EXPLICIT_FROM, order
 from hilvan_assembler.core.ranking import Ranking, rank, relevance_of
 from hilvan_assembler.core.recall import Bundle, bundle
-from hilvan_assembler.errors import ServiceError, SourcesFailed
+from hilvan_assembler.errors import ProjectNotFound, ServiceError, SourcesFailed
 from hilvan_assembler.model import (
     Assembly,
     Caller,
@@ -19,6 +19,7 @@ from hilvan_assembler.model import (
     CurationAnswer,
     Decision,
     Degradation,
+    FoundConflict,
     Fusion,
     Layer,
     Options,
@@ -26,14 +27,15 @@ from hilvan_assembler.model import (
     RetrievalAnswer,
     Retrieved,
     Source,
-    Tier,
 )
 from hilvan_assembler.ports import ConflictJudge, Curation, Retrieval, Tokenizer
-from hilvan_assembler.usecases.counting import AccessReports
-from hilvan_assembler.usecases.together import early, lost, together
+from hilvan_assembler.usecases.reporting import Reports
+from hilvan_assembler.usecases.together import early, lost, timed, together
 from hilvan_kit.deadlines import Deadline
 
-T = TypeVar("T")
+IDS_MOST = 1_000
+CONFLICTS_MOST = 100
+"""Bounds of one report (proto/hilvan/retrieval/v1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Wanted:
     candidate_limit: int
     as_of_given: bool
     require_all_sources: bool = False
+    accept_stale_mutes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +84,12 @@ class Assembler:
     """The use cases of a turn."""
 
     def __init__(self, retrieval: Retrieval, curation: Curation, judge: ConflictJudge) -> None:
-        """Keeps nothing between calls but reports of accesses that are on their way."""
+        """Keeps nothing between calls but reports that are on their way."""
         self._retrieval = retrieval
         self._curation = curation
         self._judge = judge
-        self._reports = AccessReports(retrieval)
+        self._accesses = Reports("accesses", retrieval.record_accesses, IDS_MOST)
+        self._conflicts = Reports("conflicts", retrieval.record_conflicts, CONFLICTS_MOST)
 
     async def assemble(
         self,
@@ -100,18 +104,23 @@ class Assembler:
     ) -> Assembled:
         """The prompt for one turn. Raises ProjectNotFound; SourcesFailed if all are required."""
         query_empty = not wanted.query.strip()
-        layers = _layers(options)
-        owners = _owners(caller, wanted.project_id)
+        owners = scope.owners(caller, wanted.project_id)
         timings: dict[str, float] = {}
-        request = _request(wanted, options, layers, owners)
-        answer, curated = await together(
+        request = _request(wanted, options, scope.layers(options), owners)
+        answer, (said, missing) = await together(
             _nothing() if query_empty else self._retrieve(caller, request, deadline, timings),
             self._curate(caller, wanted.project_id, tokenizer, deadline, timings),
+        )
+        curated = mutes.vouched(
+            said.curated,
+            () if missing else owners,
+            answer.mutes_age_seconds,
+            accept_stale=wanted.accept_stale_mutes,
         )
         started = time.perf_counter()
         assembly = pipeline.assemble(
             answer.retrieved,
-            curated[0].curated,
+            curated,
             options,
             tokenizer,
             self._judge,
@@ -120,8 +129,8 @@ class Assembler:
         timings["assemble"] = time.perf_counter() - started
         if not preview:
             entries = [item.id for item in assembly.items if item.score is not None]
-            self._reports.add(caller, entries)
-        degraded = (*answer.degraded, *curated[1])
+            self._report(caller, entries, assembly.conflicts)
+        degraded = (*answer.degraded, *missing, *mutes.missing(curated, answer.retrieved))
         return Assembled(assembly, degraded, timings, query_empty)
 
     async def recall(
@@ -142,18 +151,19 @@ class Assembler:
         answer = await self._retrieve_or_fail(
             caller, _request(wanted, options, tuple(Layer), owners), deadline, timings
         )
+        curated = await self._mutes(caller, wanted, tokenizer, answer, deadline, timings)
         started = time.perf_counter()
-        ranking = rank(answer.retrieved, Curated(), options, self._judge)
+        ranking = rank(answer.retrieved, curated, options, self._judge)
         if explained:
             ranking.settle()
         packed = bundle(ranking, options, *budget, tokenizer)
         told = explain.recall_decisions(ranking, packed) if explained else ()
         timings["assemble"] = time.perf_counter() - started
         if not preview:
-            self._reports.add(
-                caller, [ranking.candidates[index].id for index, _ in packed.passages]
-            )
-        return Recalled(packed, ranking, told, answer.degraded, timings)
+            entries = [ranking.candidates[index].id for index, _ in packed.passages]
+            self._report(caller, entries, ranking.conflicts.found)
+        degraded = (*answer.degraded, *mutes.missing(curated, answer.retrieved))
+        return Recalled(packed, ranking, told, degraded, timings)
 
     async def search(
         self,
@@ -177,8 +187,14 @@ class Assembler:
         return Searched(hits[:limit], answer.degraded, timings)
 
     async def close(self) -> None:
-        """Report the accesses that were gathered."""
-        await self._reports.close()
+        """Report what was gathered."""
+        await asyncio.gather(self._accesses.close(), self._conflicts.close())
+
+    def _report(
+        self, caller: Caller, entries: Sequence[str], conflicts: Sequence[FoundConflict]
+    ) -> None:
+        self._accesses.add(caller, entries)
+        self._conflicts.add(caller, conflicts)
 
     async def _retrieve(
         self,
@@ -207,7 +223,7 @@ class Assembler:
         deadline: Deadline,
         timings: dict[str, float],
     ) -> RetrievalAnswer:
-        answer = await _timed(
+        answer = await timed(
             self._retrieval.candidates(caller, request, early(deadline)), "retrieval", timings
         )
         timings.update(answer.timings)
@@ -224,9 +240,37 @@ class Assembler:
         """What curation says, or nothing with what became of it."""
         try:
             asked = self._curation.resolve(caller, project_id, tokenizer.name, early(deadline))
-            return await _timed(asked, "curation", timings), ()
+            return await timed(asked, "curation", timings), ()
         except ServiceError as error:
             return CurationAnswer(Curated()), (lost(error),)
+
+    async def _mutes(
+        self,
+        caller: Caller,
+        wanted: Wanted,
+        tokenizer: Tokenizer,
+        answer: RetrievalAnswer,
+        deadline: Deadline,
+        timings: dict[str, float],
+    ) -> Curated:
+        """What is muted of a recall's candidates, and whose mutes are known.
+
+        Retrieval knows it already as a rule; curation is asked when its last word is too old.
+        """
+        age, accept = answer.mutes_age_seconds, wanted.accept_stale_mutes
+        unsaid = mutes.vouched(Curated(), (), age, accept_stale=accept)
+        if not mutes.missing(unsaid, answer.retrieved):
+            return unsaid
+        try:
+            asked = self._curate(caller, wanted.project_id, tokenizer, deadline, timings)
+            said, missing = await asked
+        except ProjectNotFound:
+            return unsaid
+        if missing:
+            return unsaid
+        known = Curated(muted=said.curated.muted)
+        owners = scope.owners(caller, wanted.project_id)
+        return mutes.vouched(known, owners, None, accept_stale=False)
 
 
 def _request(
@@ -244,26 +288,5 @@ def _request(
     )
 
 
-def _layers(options: Options) -> tuple[Layer, ...]:
-    """Layers that may be rendered; notes only where the request gives them a budget."""
-    return tuple(
-        layer for layer in Layer if layer is not Layer.NOTE or options.budgets[Tier.NOTES] > 0
-    )
-
-
-def _owners(caller: Caller, project_id: str) -> tuple[str, ...]:
-    """Whose entries a prompt may hold: the caller's own, and the project's."""
-    own = f"user:{caller.user}"
-    return (own, f"project:{project_id}") if project_id else (own,)
-
-
 async def _nothing() -> RetrievalAnswer:
     return RetrievalAnswer(Retrieved())
-
-
-async def _timed(asked: Awaitable[T], stage: str, timings: dict[str, float]) -> T:
-    started = time.perf_counter()
-    try:
-        return await asked
-    finally:
-        timings[stage] = time.perf_counter() - started

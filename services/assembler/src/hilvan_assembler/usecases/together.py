@@ -1,8 +1,9 @@
 """Asks the other services: at the same time, and early enough to still answer."""
 
 import asyncio
+import time
 from collections.abc import Awaitable
-from typing import Any
+from typing import Any, TypeVar
 
 from hilvan_assembler.errors import ServiceError, ServiceTimeout
 from hilvan_assembler.model import Degradation, PartStatus
@@ -12,6 +13,8 @@ RESERVE_SECONDS = 0.015
 RESERVE_SHARE = 0.2
 """What an answer without the other services takes: rendering cold, and the way back. Of a short
 deadline a share, so that something is left to ask with."""
+
+T = TypeVar("T")
 
 
 async def together(*asked: Awaitable[Any]) -> list[Any]:
@@ -35,3 +38,12 @@ def lost(error: ServiceError) -> Degradation:
     """What an answer without a service says of it."""
     late = isinstance(error, ServiceTimeout)
     return Degradation(error.service, PartStatus.TIMEOUT if late else PartStatus.UNAVAILABLE)
+
+
+async def timed(asked: Awaitable[T], stage: str, timings: dict[str, float]) -> T:
+    """What was asked for; notes the seconds that it took, also when it fails."""
+    started = time.perf_counter()
+    try:
+        return await asked
+    finally:
+        timings[stage] = time.perf_counter() - started

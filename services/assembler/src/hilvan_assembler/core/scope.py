@@ -1,0 +1,16 @@
+"""What of the store a prompt is made of."""
+
+from hilvan_assembler.model import Caller, Layer, Options, Tier
+
+
+def layers(options: Options) -> tuple[Layer, ...]:
+    """Layers that may be rendered; notes only where the request gives them a budget."""
+    return tuple(
+        layer for layer in Layer if layer is not Layer.NOTE or options.budgets[Tier.NOTES] > 0
+    )
+
+
+def owners(caller: Caller, project_id: str) -> tuple[str, ...]:
+    """Whose entries a prompt may hold: the caller's own, and the project's."""
+    own = f"user:{caller.user}"
+    return (own, f"project:{project_id}") if project_id else (own,)
