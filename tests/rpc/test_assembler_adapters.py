@@ -9,6 +9,7 @@ import grpc
 import pytest
 from assembler_doubles import ANA
 from assembler_values import AS_OF
+from google.protobuf.duration_pb2 import Duration
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.curation.v1 import curation_service_pb2 as curation_pb
@@ -26,6 +27,7 @@ from hilvan_assembler.errors import (
 )
 from hilvan_assembler.model import (
     CandidateRequest,
+    FoundConflict,
     Layer,
     Reason,
 )
@@ -131,6 +133,32 @@ async def test_changes_and_accesses(retrieval: tuple[Scripted, GrpcRetrieval]) -
     assert (change.category, change.owner, change.is_note) == ("c", "project:p1", True)
     await client.record_accesses(ANA, ["a", "b"])
     assert list(script.asked["RecordAccesses"].ids) == ["a", "b"]
+
+
+async def test_the_age_of_the_mutes_crosses_the_wire(
+    retrieval: tuple[Scripted, GrpcRetrieval],
+) -> None:
+    """In seconds; absent is never, which is not the same as just now."""
+    script, client = retrieval
+    ages = []
+    for age in (None, Duration(), Duration(seconds=30, nanos=500_000_000)):
+        answer = pb.RetrieveCandidatesResponse(mutes_age_duration=age)
+        script.answers["RetrieveCandidates"] = answer
+        ages.append((await client.candidates(ANA, ASKED, Deadline.after(SOON))).mutes_age_seconds)
+    assert ages == [None, 0.0, 30.5]
+
+
+async def test_conflicts_cross_the_wire(retrieval: tuple[Scripted, GrpcRetrieval]) -> None:
+    """With as much of the evidence as retrieval takes, and the caller's credential."""
+    script, client = retrieval
+    found = [FoundConflict("a", "b", "why"), FoundConflict("c", "d", "x" * 600)]
+    await client.record_conflicts(ANA, found)
+    asked = script.asked["RecordConflicts"].conflicts
+    assert [(each.older_id, each.newer_id, each.evidence) for each in asked] == [
+        ("a", "b", "why"),
+        ("c", "d", "x" * 512),
+    ]
+    assert script.metadata["authorization"] == "Bearer x"
 
 
 @pytest.mark.parametrize(
