@@ -26,7 +26,9 @@ class Refusal:
     details: tuple[Message, ...] = ()
 
     async def send(self, context: Context) -> None:
-        """End the call."""
+        """End the call; with OK let it go on."""
+        if self.code is grpc.StatusCode.OK:
+            return
         packed = []
         for detail in self.details:
             packed.append(Packed())
@@ -68,10 +70,11 @@ class Script:
     requests: list[Any] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
     largest_window: int = 0
-    # What GetIndexState answers, one after the other; the last one stays.
+    # What GetIndexState answers, one after the other; the last one stays. Reindex repeats it.
     states: list[list[retrieval.IndexState]] = field(
         default_factory=lambda: [[index_state(entry_pb2.SOURCE_VECTOR)]]
     )
+    told: list[retrieval.IndexState] = field(default_factory=list)
     # Of each CheckIndexes, its parts; of each Consolidate, its answers before the refusals.
     parts: list[list[retrieval.CheckIndexesResponse]] = field(default_factory=list)
     taken: list[retrieval.ConsolidateResponse] = field(default_factory=list)

@@ -58,8 +58,9 @@ class Retrieval(retrieval_grpc.RetrievalServiceServicer):
     async def GetIndexState(self, request: Any, context: Any) -> Any:
         await self.script.see("GetIndexState", request, context)
         states = self.script.states
+        self.script.told = states.pop(0) if len(states) > 1 else states[0]
         answer = retrieval.GetIndexStateResponse(
-            indexes=states.pop(0) if len(states) > 1 else states[0],
+            indexes=self.script.told,
             entry_count=len(self.script.entries),
             embedding_model="test",
         )
@@ -68,7 +69,7 @@ class Retrieval(retrieval_grpc.RetrievalServiceServicer):
 
     async def Reindex(self, request: Any, context: Any) -> Any:
         await self.script.see("Reindex", request, context)
-        return retrieval.ReindexResponse(indexes=self.script.states[0])
+        return retrieval.ReindexResponse(indexes=self.script.told)
 
     async def CheckIndexes(self, request: Any, context: Any) -> AsyncIterator[Any]:
         await self.script.see("CheckIndexes", request, context)
