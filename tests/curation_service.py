@@ -243,6 +243,7 @@ class Server:
     channel: grpc.aio.Channel
     keys: Keys
     uses: UseCases
+    address: str
 
     async def call(
         self, method: str, request: Message | None = None, who: str = "ana", **named: str
@@ -288,8 +289,8 @@ def refused(error: grpc.aio.AioRpcError) -> Refused:
 @asynccontextmanager
 async def serve_servicer(
     servicer: CurationServicer,
-) -> AsyncIterator[tuple[grpc.aio.Channel, Keys]]:
-    """A real server and channel for a servicer, with the guards of production."""
+) -> AsyncIterator[tuple[grpc.aio.Channel, Keys, str]]:
+    """A real server and channel for a servicer, with the guards of production; its address."""
     keys = Keys.of_the_team()
     authenticator = CredentialAuthenticator(
         ApiKeyVerifier(lambda: keys.records, NOW.timestamp), None
@@ -299,7 +300,7 @@ async def serve_servicer(
     address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     await server.start()
     async with grpc.aio.insecure_channel(address) as channel:
-        yield channel, keys
+        yield channel, keys, address
     await server.stop(0)
 
 
@@ -314,9 +315,9 @@ async def serve(
     """Curation with a real server and channel."""
     async with (
         use_cases(metadata, retrieval, roots=roots, open_source=open_source) as uses,
-        serve_servicer(CurationServicer(uses.curator, tokenizers())) as (channel, keys),
+        serve_servicer(CurationServicer(uses.curator, tokenizers())) as (channel, keys, address),
     ):
-        yield Server(channel, keys, uses)
+        yield Server(channel, keys, uses, address)
 
 
 @asynccontextmanager

@@ -44,7 +44,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Running]:
     )
     async with (
         open_service(settings) as (servicer, ping),
-        serve_servicer(servicer) as (channel, keys),
+        serve_servicer(servicer) as (channel, keys, _),
     ):
         await ping()
         yield Running(channel, keys, vault)
@@ -131,7 +131,7 @@ async def test_with_a_database_the_same_service_keeps_vaults(tmp_path: Path) -> 
     for start in ("first", "second"):
         async with (
             open_service(settings) as (servicer, ping),
-            serve_servicer(servicer) as (channel, keys),
+            serve_servicer(servicer) as (channel, keys, _),
         ):
             running = Running(channel, keys, vault)
             if start == "first":
