@@ -96,8 +96,12 @@ async def test_a_preview_leaves_nothing_to_consolidate(turns: Turns) -> None:
 
 
 async def test_who_may_only_read_retires_nothing(turns: Turns) -> None:
-    """A reader's report of the project's entries is ignored, and is no error; a writer's counts."""
-    await turns.served.parts.store(*(replace(e, id=f"{e.id}-desk", owner=DESK) for e in (OLD, NEW)))
+    """A reader's report of a project's entries is ignored, and is no error; a writer's counts."""
+    desk = [
+        replace(each, id=f"{each.id}-desk", owner=DESK, text=each.text.replace("team", "desk crew"))
+        for each in (OLD, NEW)
+    ]
+    await turns.served.parts.store(*desk)
     for name, count in (("bob", 0), ("ana", 1)):
         caller = Caller("acme", name, turns.served.key(name))
         found = await replace(turns, caller=caller, project_id="desk").assemble()
