@@ -214,3 +214,12 @@ def test_vectors_come_with_what_is_stored() -> None:
     records = (entry("new"), entry("same"), entry("taken"))
     change, _ = book.take(*records, vectors=dict.fromkeys(range(3), unit(1, 0)))
     assert change.vectors.keys() == {"new"}
+
+
+def test_a_lowered_confidence_outlives_an_import() -> None:
+    """The same record again changes nothing; one that was stated later brings its own."""
+    book = Book(entry("m1", confidence=0.4, decay_time=NOW))
+    change, _ = book.take(entry("m1", confidence=0.9))
+    assert stored(change) == 0
+    book.take(entry("m1", confidence=0.9, update_time=NOW))
+    assert book.entries["m1"].confidence == 0.9

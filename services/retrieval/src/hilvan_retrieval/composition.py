@@ -14,7 +14,6 @@ from hilvan_retrieval.adapters.embedding.hashing import HashingEmbedder
 from hilvan_retrieval.adapters.embedding.http import HttpEmbedder
 from hilvan_retrieval.adapters.embedding.onnx import OnnxEmbedder
 from hilvan_retrieval.adapters.keyword_tantivy import TantivyIndex
-from hilvan_retrieval.adapters.opensearch import OpenSearchIndex
 from hilvan_retrieval.adapters.qdrant import QdrantIndex
 from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
 from hilvan_retrieval.adapters.records import (
@@ -28,7 +27,7 @@ from hilvan_retrieval.adapters.records import (
     open_record,
 )
 from hilvan_retrieval.core.analysis import ANALYSIS_VERSION
-from hilvan_retrieval.errors import SourceError
+from hilvan_retrieval.errors import EngineMisconfigured, SourceError
 from hilvan_retrieval.model import Generation
 from hilvan_retrieval.ports import Embedder, KeywordIndex, VectorIndex
 from hilvan_retrieval.rpc.uses import Uses
@@ -84,7 +83,7 @@ async def open_vector_engine(
 ) -> AsyncIterator[Engine]:
     """Qdrant: a server, or an engine process of our own."""
     async with AsyncExitStack() as stack:
-        target = settings.qdrant_url
+        target, authorities = settings.qdrant_url, _authorities(settings)
         if not target:
             edge = await EdgeProcess.start(settings.data_dir / "vectors")
             stack.push_async_callback(edge.close)
@@ -97,11 +96,22 @@ async def open_vector_engine(
                 _numbered(settings.collection, generation),
                 api_key=settings.qdrant_api_key,
                 tls=settings.qdrant_tls,
+                ca=authorities,
+                key_in_clear=settings.qdrant_key_in_clear,
                 exact=not settings.qdrant_url,
             )
 
         name = "qdrant" if settings.qdrant_url else "qdrant-edge"
         yield Engine(name, wanted, frozenset(embedders), connect)
+
+
+def _authorities(settings: RetrievalSettings) -> bytes:
+    """What Qdrant's certificate is checked by; nothing: what the system trusts."""
+    path = settings.qdrant_ca_file
+    try:
+        return path.read_bytes() if path else b""
+    except OSError as error:
+        raise EngineMisconfigured(f"Qdrant's authorities: {path}: {error.strerror}") from error
 
 
 def keyword_engine(settings: RetrievalSettings) -> Engine:
@@ -110,6 +120,9 @@ def keyword_engine(settings: RetrievalSettings) -> Engine:
     def connect(generation: Generation) -> KeywordIndex:
         if not settings.opensearch_url:
             return TantivyIndex(settings.data_dir / _numbered("keywords", generation))
+        # The package takes most of a second to import.
+        from hilvan_retrieval.adapters.opensearch import OpenSearchIndex
+
         return OpenSearchIndex.connect(
             settings.opensearch_url,
             _numbered(settings.collection, generation),

@@ -306,8 +306,11 @@ class Generations(Protocol):
         ReindexRefused.
         """
 
-    async def fill(self, generation: Generation) -> Generation:
-        """Put the next bucket of the record into its outbox; the generation as it is then."""
+    async def fill(self, generation: Generation, rows: int) -> Generation:
+        """Put the record's next buckets into its outbox, until that many rows were put there.
+
+        What waits already keeps its place. The generation as it is then.
+        """
 
     async def refill(self, generation: Generation) -> Generation:
         """Begin to fill it again, because its index lost what it had."""

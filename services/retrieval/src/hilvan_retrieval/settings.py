@@ -72,6 +72,12 @@ class RetrievalSettings(ServerSettings):
     )
     qdrant_api_key: str = Field(default="", description="API key of the Qdrant server.")
     qdrant_tls: bool = Field(default=False, description="Whether the Qdrant server speaks TLS.")
+    qdrant_ca_file: Path | None = Field(
+        default=None, description="Authorities that the Qdrant server's certificate is checked by."
+    )
+    qdrant_key_in_clear: bool = Field(
+        default=False, description="Whether the key may go to another machine without TLS."
+    )
     opensearch_url: str = Field(
         default="",
         description="http(s)://host:port of OpenSearch; empty: the embedded keyword index.",

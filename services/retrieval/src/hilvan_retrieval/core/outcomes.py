@@ -244,6 +244,9 @@ def _with_counters(new: Entry, old: Entry | None) -> Entry:
             confidence=old.confidence,
             update_time=max(new.update_time, old.update_time),
         )
+    if old.decay_time is not None and new.update_time <= old.update_time:
+        # Nobody has confirmed it since its confidence was lowered.
+        new = replace(new, confidence=old.confidence, decay_time=old.decay_time)
     if new.superseded_by in ("", old.superseded_by):
         new = replace(new, superseded_by=old.superseded_by, supersede_time=old.supersede_time)
     return replace(

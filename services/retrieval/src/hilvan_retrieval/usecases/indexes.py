@@ -125,18 +125,21 @@ class Indexes:
                     _log.warning("engine is down", feed=each.generation.feed, error=str(error))
 
     async def prepare(self, opened: Opened) -> None:
-        """Make the index where it is missing; one that had to be made is filled by the record."""
-        if await opened.index.ensure():
-            _log.info("index made", feed=opened.generation.feed)
-            if opened.generation.filled:
-                await self._generations.refill(opened.generation)
-                await self.refresh()
+        """Make the index where it is missing; one that is empty is filled by the record."""
+        is_new = await opened.index.ensure()
+        if not opened.generation.filled:
+            return
+        # Empty and not new: a process ended after it was made, before that was noted.
+        if is_new or (await opened.index.state()).document_count == 0:
+            _log.info("index is empty", feed=opened.generation.feed)
+            await self._generations.refill(opened.generation)
+            await self.refresh()
 
-    async def fill(self, opened: Opened) -> bool:
-        """Put the next part of the record into the outbox of an index that lacks some."""
+    async def fill(self, opened: Opened, rows: int) -> bool:
+        """Put some rows into the outbox of an index that lacks parts of the record."""
         if opened.generation.is_filled:
             return False
-        generation = await self._generations.fill(opened.generation)
+        generation = await self._generations.fill(opened.generation, rows)
         feed = generation.feed
         if feed in self._opened:
             self._opened[feed] = replace(self._opened[feed], generation=generation)

@@ -135,7 +135,7 @@ class Indexer:
                     return False
                 rows = await self._outbox.due(feed, BATCH)
                 await self._apply_all(opened, rows)
-                is_filling = len(rows) < BATCH and await self._indexes.fill(opened)
+                is_filling = len(rows) < BATCH and await self._indexes.fill(opened, BATCH)
                 applied = rows
         except SourceError:
             if applied:

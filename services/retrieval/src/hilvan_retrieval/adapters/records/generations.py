@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlalchemy import (
     ColumnElement,
+    Insert,
     delete,
     exists,
     insert,
@@ -31,7 +32,6 @@ from hilvan_retrieval.model import (
     Source,
     Uid,
 )
-
 
 LOCK = "generations"
 """What every change of them locks: each decides by what there is."""
@@ -73,35 +73,21 @@ class SqlGenerations:
 
         return await self._database.write(work, locks=(LOCK,))
 
-    async def fill(self, generation: Generation) -> Generation:
-        """Put the next bucket into the outbox, and count it, at once."""
-        if generation.is_filled:
-            return generation
-        bucket = BUCKETS[generation.filled]
-        within = entries.c.uid >= bucket, entries.c.uid < bucket_end(bucket)
-        is_there = exists().where(outbox.c.uid == entries.c.uid, outbox.c.feed == generation.feed)
-        missing = select(
-            literal(generation.feed),
-            entries.c.uid,
-            entries.c.tenant,
-            entries.c.id,
-            literal(now_micros(self._clock)),
-            # Columns with a default of ours get none in an INSERT … SELECT.
-            literal(0),
-            literal(0),
-            literal(value=False),
-            literal(""),
-        ).where(*within, not_(is_there))
-        columns = ("feed", "uid", "tenant", "entry_id", "create_us", "attempts", "due_us")
-        filling = insert(outbox).from_select((*columns, "parked", "error"), missing)
+    async def fill(self, generation: Generation, rows: int) -> Generation:
+        """Put the next buckets into the outbox, and count them, at once."""
+        now_us = now_micros(self._clock)
 
         async def work(connection: AsyncConnection) -> Generation:
             current = await _find(connection, generation)
-            if current.filled != generation.filled:
-                return current  # another replica was here
-            await connection.execute(filling)
-            await _set(connection, generation, filled=generation.filled + 1)
-            return replace(current, filled=current.filled + 1)
+            filled, put = current.filled, 0
+            while filled < len(BUCKETS) and put < rows:
+                result = await connection.execute(
+                    _filling(generation.feed, BUCKETS[filled], now_us)
+                )
+                put += result.rowcount
+                filled += 1
+            await _set(connection, generation, filled=filled)
+            return replace(current, filled=filled)
 
         return await self._database.write(work, locks=(LOCK,))
 
@@ -152,6 +138,25 @@ class SqlGenerations:
         async with self._database.read() as connection:
             rows = (await connection.execute(statement)).all()
         return {Uid(row[0]): (row[1], codec.row_entry(tuple(row[2:]))) for row in rows}
+
+
+def _filling(feed: str, bucket: str, now_us: int) -> Insert:
+    """Rows for the entries of a bucket that have none in the feed yet."""
+    is_there = exists().where(outbox.c.uid == entries.c.uid, outbox.c.feed == feed)
+    missing = select(
+        literal(feed),
+        entries.c.uid,
+        entries.c.tenant,
+        entries.c.id,
+        literal(now_us),
+        # A default of ours is none of the database's: an INSERT … SELECT names every column.
+        literal(0),
+        literal(0),
+        literal(value=False),
+        literal(""),
+    ).where(entries.c.uid >= bucket, entries.c.uid < bucket_end(bucket), not_(is_there))
+    columns = ("feed", "uid", "tenant", "entry_id", "create_us", "attempts", "due_us")
+    return insert(outbox).from_select((*columns, "parked", "error"), missing)
 
 
 async def _filled_at_first(connection: AsyncConnection) -> int:
