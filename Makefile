@@ -9,6 +9,7 @@ BIN    := $(VENV)/bin
 CACHE  := .cache
 N      ?= 10000
 DATA   ?=
+ENGINES ?= embedded
 MODEL  := $(CACHE)/models/multilingual-e5-small
 PROTOS := $(shell find proto -name '*.proto')
 STUBS  := gen/.stamp
@@ -67,8 +68,8 @@ demo: install model ## The main job, end to end, on the sample team
 bench-quality: install model ## Evidence recall on a LoCoMo file: DATA=path
 	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) PYTHONPATH=tests $(BIN)/python -m load.bench_quality "$(DATA)"
 
-bench-latency: install model ## Assemble under load: N=entries (default 10000)
-	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) PYTHONPATH=tests $(BIN)/python -m load.bench_latency --entries $(N)
+bench-latency: install model ## Assemble under load: N=entries (default 10000), ENGINES=embedded|server
+	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) PYTHONPATH=tests $(BIN)/python -m load.bench_latency --entries $(N) --engines $(ENGINES)
 
 coverage: install model ## Branch coverage of every core/, which must be whole
 	HILVAN_TEST_E5_DIR=$(abspath $(MODEL)) $(BIN)/pytest tests/unit tests/contract tests/golden tests/rpc \

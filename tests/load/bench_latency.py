@@ -1,6 +1,7 @@
 """Assemble under load, over gRPC, against the floor of the raw parts in the same run.
 
     make bench-latency N=100000
+    make bench-latency N=100000 ENGINES=server
 
 Loads N synthetic entries of many tenants, then calls Assemble open-loop: requests start on
 schedule, whether or not earlier ones are back, at the rate that keeps the wanted number of calls
@@ -16,12 +17,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import orjson
 from load.floor import Floor, measure_floor
+from load.load_engines import Engines, server_engines
 from load.load_services import Running, running_services
 from load.synthetic import Who, people, records, topics
 
@@ -201,13 +204,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--engines", choices=("embedded", "server"), default="embedded")
     parser.add_argument("--model", type=Path, default=MODEL)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="hilvan-bench-") as home:
-        with running_services(Path(home), HILVAN_RETRIEVAL_MODEL_DIR=str(arguments.model)) as up:
+    with ExitStack() as stack:
+        home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hilvan-bench-")))
+        engines = Engines()
+        if arguments.engines == "server":
+            engines = stack.enter_context(server_engines(home))
+        print(f"engines: {engines.named}")
+        variables = {**engines.environment, "HILVAN_RETRIEVAL_MODEL_DIR": str(arguments.model)}
+        with running_services(home, **variables) as up:
             loads = asyncio.run(measure(up, arguments.entries, arguments.seconds, arguments.model))
-        floor = asyncio.run(measure_floor(Path(home), arguments.model, arguments.entries))
-        figures = report(arguments.entries, loads, floor)
+        floor = asyncio.run(measure_floor(home, arguments.model, arguments.entries, engines))
+        figures = report(arguments.entries, loads, floor) | {"engines": arguments.engines}
     print(orjson.dumps(figures).decode())
 
 

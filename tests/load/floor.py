@@ -1,6 +1,6 @@
 """What the raw parts of a call cost on the same data: the model, the engines, a bare hop.
 
-The services are stopped by then, and the engines are opened in this process, called as they come.
+The services are stopped by then. Embedded engines are opened in this process, called as they come.
 """
 
 import asyncio
@@ -8,12 +8,14 @@ import multiprocessing
 import random
 import statistics
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import grpc
+from load.load_engines import Engines, keyword_share, vector_share
 from load.synthetic import people, topics
 from qdrant_edge import EdgeShard, QueryBatchRequest
 
@@ -36,12 +38,16 @@ LAYERS = (Layer.MEMORY, Layer.EPISODE, Layer.PROCEDURE)
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Median milliseconds of each part."""
+    """Median milliseconds of each part.
+
+    ``shares`` are what an adapter adds to what its engine tells: p50 and p95, servers only.
+    """
 
     embed: float
     vector: float
     keyword: float
     hop: float
+    shares: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def total_p50(self) -> float:
@@ -52,19 +58,31 @@ class Floor:
         """For the machine-readable line."""
         parts = {"embed": self.embed, "vector": self.vector, "keyword": self.keyword}
         parts |= {"hop": self.hop, "total": self.total_p50}
+        for name, (p50, p95) in self.shares.items():
+            parts |= {f"{name}_share_p50": p50, f"{name}_share_p95": p95}
         return {name: round(value, 2) for name, value in parts.items()}
 
     def table(self) -> str:
         """For people."""
+        ours = "".join(
+            f"\n{name}: our share over the engine's own time p50 {p50:.1f} ms, p95 {p95:.1f} ms"
+            for name, (p50, p95) in self.shares.items()
+        )
         return (
             f"floor (raw parts, one call at a time, p50): embed {self.embed:.1f} ms, "
             f"vector {self.vector:.1f} ms, keyword {self.keyword:.1f} ms, "
             f"bare hop {self.hop:.2f} ms; total {self.total_p50:.1f} ms"
+            f"{ours}"
         )
 
 
-async def measure_floor(home: Path, model: Path, total: int) -> Floor:
-    """Measure each part alone on the data that the services left."""
+async def measure_floor(
+    home: Path, model: Path, total: int, engines: Engines | None = None
+) -> Floor:
+    """Measure each part alone on the data that the services left.
+
+    Of servers, what they tell of their own time counts, and what our adapters add is told.
+    """
     rng = random.Random(2)
     sentences = topics()
     whos = people(total)
@@ -73,6 +91,11 @@ async def measure_floor(home: Path, model: Path, total: int) -> Floor:
     embed, vectors = await _embed(embedder, texts)
     await embedder.close()
     filters = [_filters(who.tenant, who.user) for who in rng.choices(whos, k=CALLS)]
+    if engines is not None and engines.environment:
+        meaning = await vector_share(engines, filters, vectors)
+        words = await keyword_share(engines, filters, texts)
+        shares = {"vector": meaning.rest, "keyword": words.rest}
+        return Floor(embed, meaning.own_p50, words.own_p50, await _hop(), shares)
     return Floor(
         embed=embed,
         vector=_vector(home, filters, vectors),

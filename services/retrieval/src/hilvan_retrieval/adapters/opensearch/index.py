@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import orjson
 
+from hilvan_retrieval.adapters.engine_time import ENGINE_SECONDS
 from hilvan_retrieval.adapters.opensearch import codec, schema
 from hilvan_retrieval.adapters.opensearch.answers import reading, refuse_failed, refuse_partial
 from hilvan_retrieval.adapters.opensearch.client import NO_ACCESS, OWN_FAULTS, Client, Refused
@@ -111,13 +112,14 @@ class OpenSearchIndex:
             "_msearch",
             seconds=left,
             params={
-                "filter_path": "responses.hits.hits.sort,responses.timed_out,"
+                "filter_path": "took,responses.hits.hits.sort,responses.timed_out,"
                 "responses._shards.failed,responses.error,responses.status",
                 "cancel_after_time_interval": f"{milliseconds}ms",
             },
             body=codec.search_request(asked.values(), told, milliseconds=milliseconds),
         )
         with reading():
+            ENGINE_SECONDS.labels("opensearch").observe(response["took"] / 1000)
             for position, part in zip(asked, response["responses"], strict=True):
                 refuse_partial(part)
                 answers[position] = codec.hits(part)
@@ -208,7 +210,7 @@ class OpenSearchIndex:
             # Without it, each call would ask a shard at random.
             "routing": "0",
             "preference": codec.preference(asked),
-            "filter_path": "term_vectors.*.terms.*.doc_freq,"
+            "filter_path": "took,term_vectors.*.terms.*.doc_freq,"
             "term_vectors.*.field_statistics.doc_count",
         }
         answer = await self._call(
@@ -219,6 +221,7 @@ class OpenSearchIndex:
             body=codec.statistics_request(asked),
         )
         with reading():
+            ENGINE_SECONDS.labels("opensearch").observe(answer["took"] / 1000)
             return codec.Statistics.read(answer)
 
     async def _write(self, batches: Sequence[bytes]) -> None:

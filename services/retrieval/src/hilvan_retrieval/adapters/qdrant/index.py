@@ -6,6 +6,7 @@ from typing import Any, Self
 import grpc
 import structlog
 
+from hilvan_retrieval.adapters.engine_time import ENGINE_SECONDS
 from hilvan_retrieval.adapters.qdrant import faults, schema
 from hilvan_retrieval.adapters.qdrant.codec import Codec, ranked
 from hilvan_retrieval.adapters.qdrant.connection import Connection, status
@@ -145,6 +146,7 @@ class QdrantIndex:
                 query_points=[self._codec.query(queries[p], depth) for p, depth in depths.items()],
             )
             response = await self._call(self._connection.points.QueryBatch, request)
+            ENGINE_SECONDS.labels("qdrant").observe(response.time)
             deeper = {}
             for (position, depth), batch in zip(depths.items(), response.result, strict=True):
                 rows, limit = ranked(batch.result), queries[position].limit
