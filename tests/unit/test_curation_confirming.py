@@ -112,6 +112,32 @@ async def test_a_tenant_that_hangs_keeps_no_other_waiting() -> None:
         await asyncio.gather(telling, busy)
 
 
+class Together(MemoryRetrieval):
+    """Once told to, takes the word on a tenant only while it is asked of another one too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pair: asyncio.Barrier | None = None
+
+    async def confirm_policies(self, tenant: str) -> None:
+        """Wait for the other one."""
+        if self.pair is not None:
+            await self.pair.wait()
+        await super().confirm_policies(tenant)
+
+
+async def test_a_beat_asks_for_all_tenants_at_once() -> None:
+    """One after the other, many slow answers would be longer than mutes are relied on."""
+    retrieval = Together()
+    async with running(retrieval) as publisher:
+        publisher.meet("acme")
+        publisher.meet("globex")
+        await until(lambda: len(retrieval.confirmed) > 3)
+        retrieval.pair = asyncio.Barrier(2)
+        retrieval.confirmed.clear()
+        await until(lambda: set(retrieval.confirmed) == {"acme", "globex"})
+
+
 async def test_a_failed_word_is_said_by_the_next_beat_alone() -> None:
     """The publish counts as done, and nothing is told twice because of it."""
     retrieval = Listening()
