@@ -53,7 +53,7 @@ class RetrievalSettings(ServerSettings):
     embedding_key: str = Field(default="", description="Bearer key of the embedding server.")
     next_embedder: str = Field(
         default="",
-        pattern="^(onnx|http|hashing(-[0-9]+)?)?$",
+        pattern="^(|onnx|http|hashing(-[0-9]+)?)$",
         description="Kind of the embedder that `hilvan reindex` goes over to; empty: the same.",
     )
     next_model_dir: Path = Field(default=Path(), description="Its folder, as `model_dir`.")

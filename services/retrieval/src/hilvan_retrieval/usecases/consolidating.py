@@ -5,10 +5,11 @@ any point: whoever comes next proposes what is left.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -106,6 +107,7 @@ class Consolidator:
         Steps of one transaction come together. Close the generator to stop.
         Raises ConsolidationRunning, SourceError.
         """
+        started = time.monotonic()
         async with self._alone(tenant):
             await self._journal.purge(tenant, now - rules.journal)
             run = await self._journal.begin(tenant, now)
@@ -115,7 +117,8 @@ class Consolidator:
                 if steps := await self._pace(self._decide(task, batch)):
                     yield run, steps
                 await self._pace(self._settle(run, batch))
-            await self._journal.finish(run, RunState.DONE, now)
+            took = timedelta(seconds=time.monotonic() - started)
+            await self._journal.finish(run, RunState.DONE, now + took)
 
     async def preview(
         self, tenant: str, now: datetime, *, rules: Rules = DEFAULT_RULES
