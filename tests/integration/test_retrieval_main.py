@@ -10,7 +10,7 @@ from retrieval_record import quick_folder
 
 from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
 from hilvan_retrieval.composition import make_embedders, open_service
-from hilvan_retrieval.errors import SourceUnavailable
+from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
 from hilvan_retrieval.settings import RetrievalSettings
 
 
@@ -81,3 +81,15 @@ async def test_every_embedder_is_cached(tmp_path: Path) -> None:
         await each.close()
     with pytest.raises(Exception, match=r"model\.onnx"):
         make_embedders(RetrievalSettings(embedder="onnx", model_dir=tmp_path))
+
+
+async def test_embedded_indexes_are_for_one_process() -> None:
+    """A second one over the same record is refused with the way out, until the first has ended."""
+    with quick_folder() as folder:
+        settings = RetrievalSettings(data_dir=folder, embedder="hashing")
+        async with open_service(settings):
+            with pytest.raises(EngineMisconfigured, match="HILVAN_RETRIEVAL_OPENSEARCH_URL"):
+                async with open_service(settings):
+                    pass
+        async with open_service(settings):
+            pass

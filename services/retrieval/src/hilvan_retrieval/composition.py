@@ -17,6 +17,7 @@ from hilvan_retrieval.adapters.keyword_tantivy import TantivyIndex
 from hilvan_retrieval.adapters.qdrant import QdrantIndex
 from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
 from hilvan_retrieval.adapters.records import (
+    Database,
     SqlEntryStore,
     SqlFindings,
     SqlGenerations,
@@ -151,6 +152,7 @@ async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses,
         database = open_record(settings.record_url, settings.data_dir, settings.record_connections)
         stack.push_async_callback(database.close)
         await migrate(database, may_change=settings.record_migrate)
+        await stack.enter_async_context(_own_indexes(settings, database))
         store, outbox = SqlEntryStore(database), SqlOutbox(database)
         generations = SqlGenerations(database)
         wanted = list(embedders)[-1]
@@ -190,6 +192,21 @@ async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses,
             # Without an engine or the embedder the others still answer: the record alone decides.
             store.ping,
         )
+
+
+@asynccontextmanager
+async def _own_indexes(settings: RetrievalSettings, database: Database) -> AsyncIterator[None]:
+    """Keep a second process away while an index is embedded: each would feed only its own."""
+    if settings.qdrant_url and settings.opensearch_url:
+        yield
+        return
+    async with database.exclusive("embedded indexes") as is_mine:
+        if not is_mine:
+            raise EngineMisconfigured(
+                "another retrieval process keeps embedded indexes of this record: stop it, or give "
+                "all of them HILVAN_RETRIEVAL_QDRANT_URL and HILVAN_RETRIEVAL_OPENSEARCH_URL"
+            )
+        yield
 
 
 async def _warm_up(embedder: Embedder) -> None:

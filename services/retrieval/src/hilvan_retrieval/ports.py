@@ -103,7 +103,7 @@ class KeywordIndex(_Index, Protocol):
     """Words by BM25."""
 
     async def search(self, queries: Sequence[KeywordQuery]) -> list[list[Hit]]:
-        """Answer all queries in one round trip, in their order.
+        """Answer all queries in their order; more queries are no more round trips.
 
         A document matches when it holds any word of the text. Hits come by falling score, ties
         by uid, at most ``limit`` of them, every score above zero. Case, accents and Unicode form
