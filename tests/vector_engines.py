@@ -45,11 +45,13 @@ class Reached:
     tls: bool = False
     ca: bytes = b""
 
-    def index(self, collection: str = "hilvan", timeout: float = 20.0) -> QdrantIndex:
+    def index(
+        self, collection: str = "hilvan", timeout: float = 20.0, dimensions: int = DIMENSIONS
+    ) -> QdrantIndex:
         """Connect to a collection."""
         return QdrantIndex.connect(
             self.target,
-            DIMENSIONS,
+            dimensions,
             collection,
             exact=self.exact,
             api_key=self.key,
