@@ -1,7 +1,7 @@
 """What every policy store promises: the sentences of `hilvan_retrieval.ports.PolicyStore`."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
@@ -90,3 +90,16 @@ async def test_a_users_mutes_are_replaced(policies: PolicyStore) -> None:
     assert found["rival"].entry_mutes == {"ana": (EntryMute("m1"),)}
     await policies.put_user_mutes("acme", "ana", [])
     assert (await policies.policies())["acme"].entry_mutes == {"bob": (EntryMute("m1"),)}
+
+
+async def test_the_latest_confirmation_of_a_tenant_counts(policies: PolicyStore) -> None:
+    """With a policy or without one; an earlier one that comes late changes nothing."""
+    await policies.put_space_policy("acme", space("home"))
+    earlier, later = UNTIL - timedelta(seconds=1), UNTIL
+    for time in (earlier, later, earlier):
+        await policies.confirm("acme", time)
+    await policies.confirm("rival", earlier)
+    assert await policies.policies() == {
+        "acme": TenantPolicy((space("home"),), confirm_time=later),
+        "rival": TenantPolicy(confirm_time=earlier),
+    }

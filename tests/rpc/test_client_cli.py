@@ -78,6 +78,16 @@ def test_assemble_explains_on_stderr(run: Run) -> None:
         assert word in done.stderr
 
 
+@pytest.mark.parametrize("command", ["assemble", "recall"])
+def test_memory_without_known_mutes_has_to_be_asked_for(
+    run: Run, script: Script, command: str
+) -> None:
+    """The server is told so with --accept-stale-mutes alone."""
+    for options in ([], ["--accept-stale-mutes"]):
+        assert run(command, "hello", *options).exit_code == 0
+        assert script.requests[-1].accept_stale_mutes is bool(options)
+
+
 def test_recall_prints_the_bundle(run: Run, script: Script) -> None:
     """The bundle is all of stdout, and the budget reaches the server."""
     done = run("recall", "tea", "--budget", "9")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from hilvan_client import Hilvan
 
 Query = Annotated[str, typer.Argument(help="The message.")]
+AcceptStaleMutes = Annotated[
+    bool, typer.Option(help="Show memory even where nobody can say what is muted.")
+]
 Project = Annotated[str | None, typer.Option(help="Id or handle of a project.")]
 
 TIERS = ("memories", "episodes", "procedures", "identity", "pinned", "notes")
@@ -39,6 +42,7 @@ def assemble(
         list[str] | None,
         typer.Option(help=f"tier=tokens, may be repeated; tiers: {', '.join(TIERS)}."),
     ] = None,
+    accept_stale_mutes: AcceptStaleMutes = False,
 ) -> None:
     """Print the system prompt for a message."""
     budgets = _budgets(budget or [])
@@ -52,6 +56,7 @@ def assemble(
             scope=Scope(project_id=await project_id(hilvan, project)),
             overrides=pb.Overrides(budgets=pb.TierBudgets(**budgets)),
             view=pb.VIEW_FULL if explain else pb.VIEW_BASIC,
+            accept_stale_mutes=accept_stale_mutes,
         )
         return await hilvan.assembler.Assemble(request)
 
@@ -96,6 +101,7 @@ def recall(
     *,
     project: Project = None,
     budget: Annotated[int | None, typer.Option(min=0, help="Tokens; default 4,000.")] = None,
+    accept_stale_mutes: AcceptStaleMutes = False,
 ) -> None:
     """Print a bundle of passages with their sources."""
 
@@ -103,7 +109,12 @@ def recall(
         from hilvan.assembler.v1 import assembler_service_pb2 as pb
 
         project_of = await project_id(hilvan, project)
-        request = pb.RecallRequest(query=query, project_id=project_of, token_budget=budget)
+        request = pb.RecallRequest(
+            query=query,
+            project_id=project_of,
+            token_budget=budget,
+            accept_stale_mutes=accept_stale_mutes,
+        )
         return await hilvan.assembler.Recall(request)
 
     answer = call(ctx.obj, work)
