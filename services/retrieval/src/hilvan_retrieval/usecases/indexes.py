@@ -84,6 +84,8 @@ class Indexes:
         self._embedders = embedders
         self._opened: dict[str, Opened] = {}
         self._live: Live | None = None
+        # Or what one look has read could bring back what was dropped since.
+        self._looking = asyncio.Lock()
         self.changed = asyncio.Event()
 
     @property
@@ -147,23 +149,24 @@ class Indexes:
 
     async def refresh(self) -> None:
         """Follow the record: open what is new, close what is gone, and choose what answers."""
-        known = await self._generations.all()
-        openable = {g.feed: g for g in known if self._engines[g.source].can_open(g)}
-        for feed in self._opened.keys() - openable.keys():
-            await self._opened.pop(feed).index.close()
-        before = self._opened
-        self._opened = {
-            feed: Opened(
-                generation,
-                before[feed].index
-                if feed in before
-                else self._engines[generation.source].connect(generation),
-            )
-            for feed, generation in openable.items()
-        }
-        self._live = self._choose()
-        if before.keys() != self._opened.keys():
-            self.changed.set()
+        async with self._looking:
+            known = await self._generations.all()
+            openable = {g.feed: g for g in known if self._engines[g.source].can_open(g)}
+            before = self._opened
+            for feed in before.keys() - openable.keys():
+                await before[feed].index.close()
+            self._opened = {
+                feed: Opened(
+                    generation,
+                    before[feed].index
+                    if feed in before
+                    else self._engines[generation.source].connect(generation),
+                )
+                for feed, generation in openable.items()
+            }
+            self._live = self._choose()
+            if before.keys() != self._opened.keys():
+                self.changed.set()
 
     async def keep_fresh(self) -> None:
         """Refresh for ever; a failure keeps what is open."""
@@ -208,14 +211,15 @@ class Indexes:
     async def drop(self, source: Source) -> list[Generation]:
         """Remove every index that does not answer, with all that it holds."""
         dropped = []
-        for generation in await self._generations.all():
-            if generation.source is source and generation.state is not GenerationState.LIVE:
-                await self._generations.drop(generation)
-                if opened := self._opened.pop(generation.feed, None):
-                    self.changed.set()
-                    await opened.index.drop()
-                    await opened.index.close()
-                dropped.append(generation)
+        async with self._looking:
+            for generation in await self._generations.all():
+                if generation.source is source and generation.state is not GenerationState.LIVE:
+                    await self._generations.drop(generation)
+                    dropped.append(generation)
+                    if opened := self._opened.pop(generation.feed, None):
+                        self.changed.set()
+                        await opened.index.drop()
+                        await opened.index.close()
         await self.refresh()
         return dropped
 
