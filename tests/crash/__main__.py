@@ -29,6 +29,12 @@ from vector_engines import engine_folder
 DATABASES = {"sqlite": ("sqlite",), "postgresql": ("postgresql",), "both": ("sqlite", "postgresql")}
 
 
+def say(line: str) -> None:
+    """Print a line at once: a long run is watched."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 async def one(name: str, seed: str, kills: int, record_url: str, tally: list[Tally]) -> None:
     """Run one worker; on a violation its folder is kept and named."""
     with engine_folder() as folder:
@@ -36,12 +42,12 @@ async def one(name: str, seed: str, kills: int, record_url: str, tally: list[Tal
             worker = Worker(folder, starter, seed, record_url)
             tally.append(worker.tally)
             try:
-                await worker.run(kills, lambda now: print(progress(name, now), flush=True))
+                await worker.run(kills, lambda now: say(progress(name, now)))
             except BaseException:
                 kept = Path(tempfile.mkdtemp(prefix="hilvan-crash-"))
                 shutil.rmtree(folder / "t", ignore_errors=True)  # its sockets can't be copied
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
-                print(f"{name}: kept {kept}; seed {seed}\n{worker.service.log_tail()}")
+                say(f"{name}: kept {kept}; seed {seed}\n{worker.service.log_tail()}")
                 raise
 
 
@@ -87,18 +93,18 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             counts = asyncio.run(database(name, arguments.kills, arguments.workers, arguments.seed))
         except* EngineMissing as missing:
-            print(f"no {name}: {missing.exceptions[0]}")
+            say(f"no {name}: {missing.exceptions[0]}")
             failed = 1
         except* Violation as group:
             for error in group.exceptions:
-                print(f"VIOLATION on {name}, seed {arguments.seed}\n{error}")
+                say(f"VIOLATION on {name}, seed {arguments.seed}\n{error}")
             result["violations"] = len(group.exceptions)
             failed = 1
         else:
             table = [*sorted(counts.items()), ("violations", 0)]
-            print(f"{name}, {time.monotonic() - began:.0f} s\n{lines(table)}")
+            say(f"{name}, {time.monotonic() - began:.0f} s\n{lines(table)}")
             result |= {"violations": 0, **counts}
-        print("crash-result " + json.dumps(result, sort_keys=True), flush=True)
+        say("crash-result " + json.dumps(result, sort_keys=True))
     return failed
 
 
@@ -112,7 +118,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.seed is None:
         arguments.seed = random.SystemRandom().randrange(10**6)
-    print(f"seed {arguments.seed}", flush=True)
+    say(f"seed {arguments.seed}")
     return run(arguments)
 
 

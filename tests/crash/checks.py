@@ -10,6 +10,7 @@ from pathlib import Path
 
 from crash.lanes import Lost, Session
 from crash.model import Violation, World
+
 from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.common.v1.entry_pb2 import Entry
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
@@ -78,7 +79,7 @@ async def check_searches(session: Session, world: World, tenant: str) -> int:
             raise world.violation(f"an entry is not found as it should be: {found}", [entry.id])
 
     async def miss(name: str, text: str) -> None:
-        word = await ids(text.split()[0], entry_pb2.SOURCE_KEYWORD)
+        word = await ids(text.split(maxsplit=1)[0], entry_pb2.SOURCE_KEYWORD)
         if name in word or name in await ids(text, entry_pb2.SOURCE_VECTOR):
             raise world.violation("a deleted entry is found", [name])
 

@@ -5,7 +5,6 @@ what it has not been answered; kill. Every so many kills: everything answered, i
 """
 
 import asyncio
-import random
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,11 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
-
 from crash import checks
 from crash.importing import Importer
 from crash.keeping import Keeper
-from crash.lanes import Lane, Lost, Session
+from crash.lanes import Lane, Lost, Session, generator
 from crash.model import Violation, World
 from crash.process import NotStarted, Service, Starter
 from crash.reindexing import Reindexer
@@ -51,7 +49,7 @@ class Worker:
         """Begin with an empty record; the seed draws all that is written and when it is killed."""
         self.tally = Tally()
         self.service = Service(folder, starter, record_url)
-        self._rng = random.Random(f"{seed} killer")
+        self._rng = generator(seed, "killer")
         self._world = World()
         self._keeper = Keeper(seed)
         self._reindexer = Reindexer(self._world, TENANT, seed)
@@ -115,7 +113,7 @@ class Worker:
             aim = self._rng.choice(AIMED_AT)
             until = time.monotonic() + AIMED_WAIT_S
             while not session.active[aim] and time.monotonic() < until:
-                await asyncio.sleep(0.002)
+                await asyncio.wait(tasks, timeout=0.002, return_when=asyncio.FIRST_EXCEPTION)
             delay = self._rng.uniform(0, 0.06)
         await asyncio.wait(tasks, timeout=delay, return_when=asyncio.FIRST_EXCEPTION)
 

@@ -1,15 +1,14 @@
 """A lane of imports: several batches on one stream, sent again from what was not acknowledged."""
 
 import asyncio
-import random
 from collections.abc import Sequence
 from datetime import timedelta
 
 import grpc
-
-from crash.lanes import LOST, PAUSE_S, Session
+from crash.lanes import LOST, PAUSE_S, Session, generator
 from crash.model import Operation, World, copied
 from crash.writers import FIRST_TIME, WAITING, WORDS, sentence, version_after
+
 from hilvan.common.v1 import entry_pb2
 from hilvan.common.v1.entry_pb2 import Entry
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
@@ -26,7 +25,7 @@ class Importer:
         self.world = world
         self.tenant = tenant
         self._owner = owner
-        self._rng = random.Random(f"{seed} {owner}")
+        self._rng = generator(seed, owner)
         self._sent: dict[str, Entry] = {}
         self._pending: list[Operation] = []
 

@@ -5,15 +5,15 @@ all. Whatever a kill cuts is begun again; what it leaves must be right at any po
 """
 
 import asyncio
-import random
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import grpc
-
-from crash.lanes import PAUSE_S, Lost, Session
+from crash.lanes import PAUSE_S, Lost, Session, generator
 from crash.model import Violation, bare, copied
 from crash.writers import sentence
+
 from hilvan.common.v1 import entry_pb2
 from hilvan.common.v1.entry_pb2 import Entry
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
@@ -33,7 +33,7 @@ class Keeper:
 
     def __init__(self, seed: str) -> None:
         """Begin with the first round."""
-        self._rng = random.Random(f"{seed} keeper")
+        self._rng = generator(seed, "keeper")
         self._phase = 0
         self.round = 1
         self._request = self._entries()
@@ -146,7 +146,7 @@ class Keeper:
         listed = await calls.call("ListConsolidations", pb.ListConsolidationsRequest())
         self._known_runs = {each.run_id for each in listed.consolidations}
 
-    async def _call(self, session: Session, method: str, request: object) -> list[object]:
+    async def _call(self, session: Session, method: str, request: object) -> list[Any]:
         """Call, and wait while a run that was cut is still held by what was killed."""
         calls = session.stub(TENANT)
         try:

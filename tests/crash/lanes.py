@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import grpc
-
 from crash.model import Operation, World
 
 CALL_S = 20.0
@@ -27,6 +26,11 @@ LOST = frozenset(
 
 LATE_REPLAYS = 0.05
 KEPT_ANSWERS = 50
+
+
+def generator(seed: str, name: str) -> random.Random:
+    """What a part of a run draws from: the same seed and name give the same draws."""
+    return random.Random(f"{seed} {name}")  # noqa: S311 - a seed, not a secret
 
 
 class Lost(Exception):
@@ -67,19 +71,19 @@ class Calls:
         self._stub = rpc.RetrievalServiceStub(session.channel)
         self.metadata = (("hilvan-tenant", tenant),)
 
-    async def call(self, method: str, request: Any, timeout: float = CALL_S) -> Any:
+    async def call(self, method: str, request: Any, seconds: float = CALL_S) -> Any:
         """One answer."""
         try:
             return await getattr(self._stub, method)(
-                request, timeout=timeout, metadata=self.metadata
+                request, timeout=seconds, metadata=self.metadata
             )
         except grpc.aio.AioRpcError as error:
             raise _told(error) from error
 
-    async def all(self, method: str, request: Any, timeout: float = CALL_S) -> list[Any]:
+    async def all(self, method: str, request: Any, seconds: float = CALL_S) -> list[Any]:
         """All answers of a stream."""
         try:
-            stream = getattr(self._stub, method)(request, timeout=timeout, metadata=self.metadata)
+            stream = getattr(self._stub, method)(request, timeout=seconds, metadata=self.metadata)
             return [each async for each in stream]
         except grpc.aio.AioRpcError as error:
             raise _told(error) from error
@@ -113,7 +117,7 @@ class WritingLane:
         self.world = world
         self.tenant = tenant
         self.owner = owner
-        self.rng = random.Random(f"{seed} {owner}")
+        self.rng = generator(seed, owner)
         self._pending: Operation | None = None
         self._answered: deque[tuple[Operation, Any]] = deque(maxlen=KEPT_ANSWERS)
 

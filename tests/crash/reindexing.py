@@ -1,13 +1,12 @@
 """A lane of reindex steps: begin, switch, roll back, drop, for either index or both."""
 
 import asyncio
-import random
 from collections.abc import Iterable
 
 import grpc
-
-from crash.lanes import Lost, Session
+from crash.lanes import Lost, Session, generator
 from crash.model import Violation, World
+
 from hilvan.common.v1 import entry_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 
@@ -29,7 +28,7 @@ class Reindexer:
         """Nothing is known of the indexes yet."""
         self.world = world
         self.tenant = tenant
-        self._rng = random.Random(f"{seed} reindexer")
+        self._rng = generator(seed, "reindexer")
         self._known: States | None = None
 
     async def run(self, session: Session) -> None:

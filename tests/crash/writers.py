@@ -5,10 +5,10 @@ from random import Random
 from typing import Any
 
 import grpc
-from google.protobuf.field_mask_pb2 import FieldMask
-
 from crash.lanes import Lost, Session, WritingLane
 from crash.model import ADDED, Operation, World, copied
+from google.protobuf.field_mask_pb2 import FieldMask
+
 from hilvan.common.v1 import entry_pb2
 from hilvan.common.v1.entry_pb2 import Entry
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
@@ -18,7 +18,10 @@ STATEMENTS = 40
 WAITING = 0.1
 FIRST_TIME = datetime(2026, 1, 5, 12, tzinfo=UTC)
 LAYERS = (entry_pb2.LAYER_MEMORY, entry_pb2.LAYER_EPISODE, entry_pb2.LAYER_PROCEDURE)
-WORDS = "deploy rollback index queue sailor lantern budget invoice harbour cache retry tea".split()
+WORDS = (
+    *("deploy", "rollback", "index", "queue", "sailor", "lantern"),
+    *("budget", "invoice", "harbour", "cache", "retry", "tea"),
+)
 CONTENT = frozenset({"title", "text", "category"})
 
 
@@ -218,7 +221,7 @@ class Rememberer(WritingLane):
             after.reinforcement_count += 1
             after.confidence = 1.0 - (1.0 - after.confidence) * (1.0 - 0.2)
             after.etag = version_after(after)
-            stored = {known: self.world.truth[known], ADDED: new}
+            stored: dict[str, Entry | None] = {known: self.world.truth[known], ADDED: new}
             afters = [{known: after}, stored]
         request = pb.RememberRequest(
             entry=entry, request_id=self.new_request(), wait=self.rng.random() < WAITING
