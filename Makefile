@@ -21,7 +21,7 @@ export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
 .PHONY: help install proto model lint format test coverage demo bench bench-quality bench-latency \
-  opensearch-up opensearch-down lock images clean
+  crash opensearch-up opensearch-down lock images clean
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -70,6 +70,10 @@ bench-quality: install model ## Evidence recall on a LoCoMo file: DATA=path
 
 bench-latency: install model ## Assemble under load: N=entries (default 10000), ENGINES=embedded|server
 	HILVAN_RETRIEVAL_MODEL_DIR=$(abspath $(MODEL)) PYTHONPATH=tests $(BIN)/python -m load.bench_latency --entries $(N) --engines $(ENGINES)
+
+crash: install ## Kill retrieval at work, on each database: KILLS=1000 DATABASE=both SEED=1
+	PYTHONPATH=tests $(BIN)/python -m crash --kills $(or $(KILLS),1000) \
+	  --database $(or $(DATABASE),both) $(addprefix --seed ,$(SEED))
 
 coverage: install model ## Branch coverage of every core/, which must be whole
 	HILVAN_TEST_E5_DIR=$(abspath $(MODEL)) $(BIN)/pytest tests/unit tests/contract tests/golden tests/rpc \
