@@ -23,6 +23,7 @@ from crash.writers import Rememberer, Writer
 
 TENANT = "dev"
 SHORTEST_S, LONGEST_S, MEAN_S = 0.02, 1.5, 0.35
+QUICK_START_S, SLOWEST = 0.8, 3.0
 AIMED_WAIT_S = 1.5
 AIMED_AT = ("consolidation", "undo", "switch", "begin", "roll back", "drop", "filling", "import")
 CHECK_EVERY = 25
@@ -105,7 +106,9 @@ class Worker:
 
     async def _wait(self, session: Session, tasks: "list[asyncio.Task[None]]") -> None:
         """Wait for the moment of the kill, or until a lane has failed."""
-        delay = min(LONGEST_S, SHORTEST_S + self._rng.expovariate(1 / MEAN_S))
+        # On a slow machine everything takes longer, and a kill is to come in the middle of it.
+        slowness = min(SLOWEST, max(1.0, self._start_seconds / QUICK_START_S))
+        delay = slowness * min(LONGEST_S, SHORTEST_S + self._rng.expovariate(1 / MEAN_S))
         if self._rng.random() < 0.12:
             await asyncio.wait(tasks, timeout=delay / 2, return_when=asyncio.FIRST_EXCEPTION)
             self.tally.engine_kills += self.service.kill_engine()
