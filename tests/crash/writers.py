@@ -190,7 +190,8 @@ class Rememberer(WritingLane):
             return self._forget(next(iter(self._said)))
         if self._said and self.rng.random() < 0.5:
             return self._remember(self.rng.choice(list(self._said)))
-        return self._remember(sentence(self.rng))
+        # Of no word twice: nothing that it says is like anything else.
+        return self._remember(" ".join(f"{self.rng.getrandbits(40):010x}" for _ in range(6)))
 
     def learn(self, operation: Operation, answer: Any) -> None:
         """Know what was said, and under which id."""
