@@ -3,12 +3,15 @@
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from rigged_servers import Rig
 
 from hilvan.retrieval.v1 import retrieval_service_pb2 as retrieval_pb
 from hilvan_client import Hilvan
@@ -20,9 +23,12 @@ HILVAN = Path(sys.executable).parent / "hilvan"
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Three running services, in a home of their own."""
+    """Three running services, in a home of their own, with these settings beside the usual."""
 
     home: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
+    rigs: Mapping[str, Rig] = field(default_factory=dict)
+    """What stands before each server: vector, keyword, record, metadata; none when embedded."""
 
     @property
     def processes(self) -> dict[str, dict[str, object]]:
@@ -50,7 +56,7 @@ class Product:
         """One `hilvan` command in this home."""
         return subprocess.run(
             [str(HILVAN), *words],
-            env=os.environ | {"HILVAN_HOME": str(self.home)},
+            env={**os.environ, "HILVAN_HOME": str(self.home), **self.settings},
             capture_output=True,
             text=True,
             timeout=120,
@@ -65,3 +71,23 @@ class Product:
                 if not sum(index.pending_count for index in state.indexes):
                     return
                 await asyncio.sleep(0.1)
+
+
+@contextmanager
+def team_product(product: Product, model: str) -> Iterator[Product]:
+    """Run the product with the sample team's vault and entries; stop it in the end."""
+    vault = product.home / "vault"
+    shutil.copytree(TEAM / "vault", vault)
+    up = ("dev", "up", "--ports", "0", "--vault-root", str(product.home), "--model-dir", model)
+    try:
+        for words in (
+            up,
+            ("vault", "add", str(vault)),
+            ("import", str(TEAM / "entries.jsonl"), "--wait"),
+        ):
+            done = product.run(*words)
+            assert done.returncode == 0, done.stdout + done.stderr
+        asyncio.run(product.settle())
+        yield product
+    finally:
+        product.run("dev", "down")

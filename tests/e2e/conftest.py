@@ -1,34 +1,40 @@
-"""One product for all stories of this folder."""
+"""The product for all stories of this folder: on embedded engines, and on servers."""
 
-import asyncio
 import os
-import subprocess
 from collections.abc import Iterator
 
 import pytest
-from product import TEAM, Product
+from product import Product, team_product
+from rigged_servers import rigged_servers
+
+
+def model() -> str:
+    """The folder of the real embedding model."""
+    if folder := os.environ.get("HILVAN_TEST_E5_DIR"):
+        return folder
+    pytest.skip("HILVAN_TEST_E5_DIR names no embedding model; `make test` makes one")
+
+
+@pytest.fixture
+def product(embedded: Product) -> Product:
+    """The services on embedded engines."""
+    return embedded
 
 
 @pytest.fixture(scope="session")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    """The services with the real embedding model, and the sample team's vault and entries."""
-    model = os.environ.get("HILVAN_TEST_E5_DIR")
-    if not model:
-        pytest.skip("HILVAN_TEST_E5_DIR names no embedding model; `make test` makes one")
-    home = tmp_path_factory.mktemp("product")
-    product = Product(home)
-    vault = home / "vault"
-    subprocess.run(["cp", "-r", str(TEAM / "vault"), str(vault)], check=True)
-    up = product.run("dev", "up", "--ports", "0", "--vault-root", str(home), "--model-dir", model)
-    assert up.returncode == 0, up.stdout + up.stderr
-    try:
-        for words in (
-            ("vault", "add", str(vault)),
-            ("import", str(TEAM / "entries.jsonl"), "--wait"),
-        ):
-            done = product.run(*words)
-            assert done.returncode == 0, done.stdout + done.stderr
-        asyncio.run(product.settle())
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    """The services on embedded engines, and the sample team's vault and entries."""
+    with team_product(Product(tmp_path_factory.mktemp("product")), model()) as product:
         yield product
-    finally:
-        product.run("dev", "down")
+
+
+@pytest.fixture(scope="session")
+def on_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    """The same on OpenSearch, Qdrant's protocol and PostgreSQL, each behind a rig."""
+    folder = model()
+    home = tmp_path_factory.mktemp("servers")
+    with (
+        rigged_servers(home) as servers,
+        team_product(Product(home, servers.settings, servers.rigs), folder) as product,
+    ):
+        yield product
