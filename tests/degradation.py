@@ -5,13 +5,17 @@ An engine is a row of `ENGINES`: its source, and how to open its index behind a 
 
 import asyncio
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
+from engine_notes import OPENSEARCH
+from engines import RUN
 from fault_proxy import FaultProxy, Mode
 from index_documents import document
+from opensearch_index import connected, fresh_index
 from retrieval_record import AS_ANA, NOW, Record, entry, sqlite_record
 from vector_engines import engine_folder
 
@@ -69,6 +73,14 @@ FAULTS: Mapping[str, Fault] = {
 }
 
 
+HTTP_FAULTS: Mapping[str, Fault] = {
+    **FAULTS,
+    "429": Fault(Mode.HTTP_429, frozenset({GONE})),
+    "503": Fault(Mode.HTTP_503, frozenset({GONE})),
+}
+"""The same, and what only an HTTP server says."""
+
+
 @asynccontextmanager
 async def qdrant_engine_process() -> AsyncIterator[tuple[AnyIndex, FaultProxy]]:
     """Our own engine process, over its Unix socket."""
@@ -86,19 +98,34 @@ async def qdrant_engine_process() -> AsyncIterator[tuple[AnyIndex, FaultProxy]]:
             await engine.close()
 
 
+@asynccontextmanager
+async def opensearch() -> AsyncIterator[tuple[AnyIndex, FaultProxy]]:
+    """The OpenSearch of this run, over HTTP."""
+    url, name = RUN.engine(OPENSEARCH).address, f"hilvan-test-{uuid.uuid4().hex}"
+    async with fresh_index(url, name) as direct, FaultProxy(url.removeprefix("http://")) as proxy:
+        await direct.ensure()
+        index = connected(f"http://{proxy.address}", name)
+        try:
+            yield index, proxy
+        finally:
+            await index.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An engine that can stand behind the rig."""
+    """An engine that can stand behind the rig, and what can go wrong with it."""
 
     source: Source
     open: Opens
+    faults: Mapping[str, Fault] = field(default_factory=lambda: FAULTS)
 
 
 ENGINES: Mapping[str, Engine] = {
     "qdrant engine process": Engine(Source.VECTOR, qdrant_engine_process),
+    "opensearch": Engine(Source.KEYWORD, opensearch, HTTP_FAULTS),
 }
 
-ROWS = [(engine, fault) for engine in ENGINES for fault in FAULTS]
+ROWS = [(engine, fault) for engine, row in ENGINES.items() for fault in row.faults]
 """Every engine with every fault."""
 
 

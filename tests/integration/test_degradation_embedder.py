@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
-from degradation import BACK_S, FAULTS, Fault
+from degradation import BACK_S, HTTP_FAULTS
 from embedding_models import InferenceServer, description
 from fault_proxy import FaultProxy, Mode
 
@@ -23,11 +23,6 @@ WAIT_S = 0.3
 """How long a caller waits for a question: longer than it takes to be late."""
 
 LONG_S = 10.0
-HTTP_FAULTS = {
-    **FAULTS,
-    "429": Fault(Mode.HTTP_429, frozenset({PartStatus.UNAVAILABLE})),
-    "503": Fault(Mode.HTTP_503, frozenset({PartStatus.UNAVAILABLE})),
-}
 ERRORS = {PartStatus.TIMEOUT: SourceTimeout, PartStatus.UNAVAILABLE: SourceUnavailable}
 
 

@@ -4,7 +4,7 @@ import asyncio
 import statistics
 
 import pytest
-from degradation import BACK_S, DEADLINE_S, ENGINES, FAULTS, ROWS, Bench, bench
+from degradation import BACK_S, DEADLINE_S, ENGINES, FAULTS, HTTP_FAULTS, ROWS, Bench, bench
 from fault_proxy import Mode
 
 from hilvan_retrieval.errors import AllSourcesFailed
@@ -42,10 +42,10 @@ async def test_a_fault_costs_the_hits_of_its_engine_and_no_more(engine: str, fau
     async with bench(ENGINES[engine]) as opened:
         others = OF_WORDS if opened.source is Source.VECTOR else OF_VECTORS
         before = opened.tasks()
-        opened.begin(FAULTS[fault])
+        opened.begin(HTTP_FAULTS[fault])
         for _ in range(CALLS):
             found, seconds = await opened.ask()
-            assert opened.of(found) in FAULTS[fault].statuses
+            assert opened.of(found) in HTTP_FAULTS[fault].statuses
             assert {each.entry.id for each in found.candidates} == others
             assert [each.status for each in found.sources].count(PartStatus.OK) == 1
             assert seconds < DEADLINE_S
