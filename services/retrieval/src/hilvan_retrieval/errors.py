@@ -8,6 +8,7 @@ RetrievalError
 ├── SourceError             one source could not answer
 │   ├── SourceTimeout       not inside its share of the deadline
 │   └── SourceUnavailable   refused, reset, not started
+│       └── QueryRefused    it works, and will not answer this one query
 ├── ReindexRefused          the step of a reindex does not fit the state of the indexes
 ├── ConsolidationRunning    another consolidation of the tenant is running
 ├── ConsolidationNotFound   the tenant has no such consolidation
@@ -95,6 +96,10 @@ class SourceTimeout(SourceError):
 
 class SourceUnavailable(SourceError):
     """The source refused, reset or is not started."""
+
+
+class QueryRefused(SourceUnavailable):
+    """The source answered that this query is none: others are answered, so it is not at fault."""
 
 
 class ReindexRefused(RetrievalError):

@@ -19,7 +19,7 @@ from hilvan_retrieval.core import merge as merging
 from hilvan_retrieval.core import plan
 from hilvan_retrieval.core.merge import Candidate, ListReport, SimilarPairs
 from hilvan_retrieval.core.plan import CandidateRequest
-from hilvan_retrieval.errors import AllSourcesFailed, SourceError, SourceTimeout
+from hilvan_retrieval.errors import AllSourcesFailed, QueryRefused, SourceError, SourceTimeout
 from hilvan_retrieval.model import (
     EmbeddingModel,
     Entry,
@@ -198,6 +198,10 @@ class Retriever:
             except (TimeoutError, SourceTimeout):
                 if seconds >= ENOUGH_SHARE * self._cap:
                     attempt.failed(PartStatus.TIMEOUT)
+                raise
+            except QueryRefused:
+                # One caller's odd query must not take the engine from the others.
+                attempt.succeeded()
                 raise
             except SourceError:
                 attempt.failed(PartStatus.UNAVAILABLE)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from hilvan_retrieval.adapters.opensearch.client import OWN_FAULTS
-from hilvan_retrieval.errors import SourceTimeout, SourceUnavailable
+from hilvan_retrieval.adapters.opensearch.client import OWN_FAULTS, Refused
+from hilvan_retrieval.errors import QueryRefused, SourceTimeout, SourceUnavailable
 
 _OUT_OF_TIME = frozenset({"task_cancelled_exception", "timeout_exception"})
 
@@ -19,13 +19,25 @@ def reading() -> Iterator[None]:
         raise SourceUnavailable("OpenSearch's answer has an unknown form") from error
 
 
+@contextmanager
+def asking() -> Iterator[None]:
+    """Raise QueryRefused where OpenSearch blames the query."""
+    try:
+        yield
+    except Refused as error:
+        if error.status in OWN_FAULTS:
+            raise QueryRefused(str(error)) from error
+        raise
+
+
 def refuse_partial(answer: Mapping[str, Any]) -> None:
     """Raise for an answer that is an error, or that some of the index had no part in."""
     if error := answer.get("error"):
         kind = error["type"]
         if kind in _OUT_OF_TIME:
             raise SourceTimeout(f"OpenSearch gave up a search: {kind}")
-        raise SourceUnavailable(f"OpenSearch refused a search: {kind}: {error.get('reason')}")
+        told = f"OpenSearch refused a search: {kind}: {error.get('reason')}"
+        raise (QueryRefused if answer.get("status") in OWN_FAULTS else SourceUnavailable)(told)
     if answer.get("timed_out"):
         raise SourceTimeout("OpenSearch gave up a search when its time was over")
     if answer["_shards"]["failed"]:

@@ -9,7 +9,12 @@ import orjson
 
 from hilvan_retrieval.adapters.engine_time import ENGINE_SECONDS
 from hilvan_retrieval.adapters.opensearch import codec, schema
-from hilvan_retrieval.adapters.opensearch.answers import reading, refuse_failed, refuse_partial
+from hilvan_retrieval.adapters.opensearch.answers import (
+    asking,
+    reading,
+    refuse_failed,
+    refuse_partial,
+)
 from hilvan_retrieval.adapters.opensearch.client import NO_ACCESS, OWN_FAULTS, Client, Refused
 from hilvan_retrieval.adapters.opensearch.manager import Manager
 from hilvan_retrieval.errors import EngineMisconfigured, SourceTimeout, SourceUnavailable
@@ -104,20 +109,21 @@ class OpenSearchIndex:
         asked = codec.questions(queries)
         if not asked:
             return answers
-        told = await self._statistics(list(asked.values()))
-        left = until - loop.time()
-        milliseconds = max(1, int(left * 1000))
-        response = await self._call(
-            "POST",
-            "_msearch",
-            seconds=left,
-            params={
-                "filter_path": "took,responses.hits.hits.sort,responses.timed_out,"
-                "responses._shards.failed,responses.error,responses.status",
-                "cancel_after_time_interval": f"{milliseconds}ms",
-            },
-            body=codec.search_request(asked.values(), told, milliseconds=milliseconds),
-        )
+        with asking():
+            told = await self._statistics(list(asked.values()))
+            left = until - loop.time()
+            milliseconds = max(1, int(left * 1000))
+            response = await self._call(
+                "POST",
+                "_msearch",
+                seconds=left,
+                params={
+                    "filter_path": "took,responses.hits.hits.sort,responses.timed_out,"
+                    "responses._shards.failed,responses.error,responses.status",
+                    "cancel_after_time_interval": f"{milliseconds}ms",
+                },
+                body=codec.search_request(asked.values(), told, milliseconds=milliseconds),
+            )
         with reading():
             ENGINE_SECONDS.labels("opensearch").observe(response["took"] / 1000)
             for position, part in zip(asked, response["responses"], strict=True):

@@ -6,7 +6,12 @@ from typing import Any, Self
 import grpc
 
 from hilvan_retrieval.adapters.qdrant.stubs import qdrant
-from hilvan_retrieval.errors import EngineMisconfigured, SourceTimeout, SourceUnavailable
+from hilvan_retrieval.errors import (
+    EngineMisconfigured,
+    QueryRefused,
+    SourceTimeout,
+    SourceUnavailable,
+)
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", 16 * 1024 * 1024),
@@ -66,6 +71,7 @@ class Connection:
 
         Raises:
             SourceTimeout: no answer in time.
+            QueryRefused: the request is none.
             SourceUnavailable: anything else.
         """
         try:
@@ -74,6 +80,8 @@ class Connection:
             fault = f"Qdrant answered {error.code().name}: {error.details()}"
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
                 raise SourceTimeout(fault) from error
+            if error.code() is grpc.StatusCode.INVALID_ARGUMENT:
+                raise QueryRefused(fault) from error
             raise SourceUnavailable(fault) from error
         except grpc.aio.UsageError as error:
             raise SourceUnavailable("the connection to Qdrant is closed") from error
