@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from crash.harness import Tally, Worker
 from crash.process import running_starter
+from engine_notes import EDGE, SQLITE, TANTIVY, note_engine
 from postgres_databases import new_database
 from vector_engines import engine_folder
 
@@ -26,6 +27,9 @@ def folder() -> Iterator[Path]:
 
 async def killed(folder: Path, record_url: str = "") -> Tally:
     """Kill so often, with the whole check in the end; raises Violation with the log's end."""
+    note_engine(EDGE, "a process of the killed service")
+    for name in (TANTIVY, *(() if record_url else (SQLITE,))):
+        note_engine(name, "in the killed service")
     async with running_starter() as starter:
         worker = Worker(folder, starter, f"{SEED} {record_url[:10]}", record_url)
         try:
