@@ -47,7 +47,8 @@ async def one(name: str, seed: str, kills: int, record_url: str, tally: list[Tal
                 kept = Path(tempfile.mkdtemp(prefix="hilvan-crash-"))
                 shutil.rmtree(folder / "t", ignore_errors=True)  # its sockets can't be copied
                 shutil.copytree(folder, kept, dirs_exist_ok=True)
-                say(f"{name}: kept {kept}; seed {seed}\n{worker.service.log_tail()}")
+                say(f"{name}: kept {kept} after {worker.tally.kills} kills, seed {seed}")
+                say(worker.service.log_tail())
                 raise
 
 
