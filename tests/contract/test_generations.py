@@ -151,9 +151,10 @@ async def test_of_no_entries_everything_is_filled(record: Record) -> None:
 
 
 async def test_an_index_that_lost_all_is_filled_again(record: Record) -> None:
-    """From the first bucket on."""
+    """From the first bucket on; but an index that never had anything has all of it before it."""
     first = await begin(record)
     await put(record, *(entry(f"m{number}") for number in range(5)))
+    assert (await record.generations.refill(first)).is_filled
     await record.outbox.settle("vector.1", await record.outbox.due("vector.1", 10))
     again = await record.generations.refill(first)
     assert again.filled == 0

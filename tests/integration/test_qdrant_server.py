@@ -10,7 +10,15 @@ from typing import Any
 import grpc
 import pytest
 import structlog
-from vector_engines import DIMENSIONS, Reached, documents, double, everything, server
+from vector_engines import (
+    DIMENSIONS,
+    Reached,
+    documents,
+    double,
+    everything,
+    server,
+    until_answered,
+)
 
 from hilvan_retrieval.adapters.qdrant import QdrantIndex
 from hilvan_retrieval.adapters.qdrant.stubs import qdrant
@@ -40,6 +48,11 @@ async def index_on(
     """Give an index, perhaps on a collection that somebody else made; leave nothing of it."""
     index = reached.index(f"hilvan-test-{uuid.uuid4().hex}")
     try:
+        # On a busy machine a first handshake may take longer than gRPC waits for it.
+        health = index._connection.service.HealthCheck
+        await until_answered(
+            lambda: index._connection.call(health, qdrant.HealthCheckRequest(), 20.0)
+        )
         if made_otherwise:
             made_otherwise.collection_name = index._collection
             create = index._connection.collections.Create

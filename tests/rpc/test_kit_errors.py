@@ -87,7 +87,10 @@ async def test_common_failures_are_as_documented(
     table = ErrorTable(f"{service}.hilvan", {})
     async with serve(standard_guards(DevelopmentAuthenticator(), table), shapes(act)) as channel:
         refused = await refusal(call(channel, "unary_unary", "a"))
-    expected = dict(documented(service))[reason]
+    reasons = dict(documented(service))
+    if reason == "NOT_BUILT_YET" and reason not in reasons:
+        return  # a service that has every method of its contract needs no such reason
+    expected = reasons[reason]
     assert refused.code.name == expected.code
     assert {name: likeness(detail) for name, detail in refused.details.items()} == {
         name: likeness(detail) for name, detail in expected.details.items()

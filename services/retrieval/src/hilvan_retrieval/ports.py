@@ -313,7 +313,7 @@ class Generations(Protocol):
         """
 
     async def refill(self, generation: Generation) -> Generation:
-        """Begin to fill it again, because its index lost what it had."""
+        """Begin to fill it again, because its index is empty; not when everything waits already."""
 
     async def switch(self, generation: Generation) -> None:
         """Make it the live one; what was live is retired."""

@@ -125,7 +125,7 @@ class OpenSearchIndex:
                 body=codec.search_request(asked.values(), told, milliseconds=milliseconds),
             )
         with reading():
-            ENGINE_SECONDS.labels("opensearch").observe(response["took"] / 1000)
+            ENGINE_SECONDS.labels("opensearch").observe(response.get("took", 0) / 1000)
             for position, part in zip(asked, response["responses"], strict=True):
                 refuse_partial(part)
                 answers[position] = codec.hits(part)
@@ -227,7 +227,7 @@ class OpenSearchIndex:
             body=codec.statistics_request(asked),
         )
         with reading():
-            ENGINE_SECONDS.labels("opensearch").observe(answer["took"] / 1000)
+            ENGINE_SECONDS.labels("opensearch").observe(answer.get("took", 0) / 1000)
             return codec.Statistics.read(answer)
 
     async def _write(self, batches: Sequence[bytes]) -> None:

@@ -92,10 +92,13 @@ class SqlGenerations:
         return await self._database.write(work, locks=(LOCK,))
 
     async def refill(self, generation: Generation) -> Generation:
-        """Begin to fill it again."""
+        """Begin to fill it again, where anything is neither there nor on its way."""
+        is_waiting = exists().where(outbox.c.uid == entries.c.uid, outbox.c.feed == generation.feed)
+        lost = select(entries.c.uid).where(not_(is_waiting)).limit(1)
 
         async def work(connection: AsyncConnection) -> Generation:
-            filled = await _filled_at_first(connection)
+            is_lost = (await connection.execute(lost)).first() is not None
+            filled = 0 if is_lost else len(BUCKETS)
             await _set(connection, generation, filled=filled)
             return replace(generation, filled=filled)
 
