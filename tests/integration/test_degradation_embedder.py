@@ -8,21 +8,31 @@ from dataclasses import dataclass, field
 
 import pytest
 from degradation import BACK_S, HTTP_FAULTS
-from embedding_models import InferenceServer, description
+from embedding_models import DIMENSIONS, InferenceServer, description
 from fault_proxy import FaultProxy, Mode
+from index_documents import document
+from retrieval_record import AS_ANA, NOW, entry, sqlite_record
 
 from hilvan_kit.breaker import FAILURES_IN_A_ROW
+from hilvan_kit.deadlines import Deadline
 from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
 from hilvan_retrieval.adapters.embedding.guarded import GuardedEmbedder
 from hilvan_retrieval.adapters.embedding.http import HttpEmbedder
+from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
+from hilvan_retrieval.core.plan import CandidateRequest
 from hilvan_retrieval.errors import SourceError, SourceTimeout, SourceUnavailable
-from hilvan_retrieval.usecases.retrieving import PartStatus
+from hilvan_retrieval.model import Answer, Change, Layer
+from hilvan_retrieval.usecases.indexes import Live
+from hilvan_retrieval.usecases.policies import PolicyBook
+from hilvan_retrieval.usecases.retrieving import PartStatus, Retriever
 
 LATE_S = 0.2
 WAIT_S = 0.3
 """How long a caller waits for a question: longer than it takes to be late."""
 
 LONG_S = 10.0
+DEADLINE_S = 0.5
 ERRORS = {PartStatus.TIMEOUT: SourceTimeout, PartStatus.UNAVAILABLE: SourceUnavailable}
 
 
@@ -93,3 +103,27 @@ async def test_what_was_asked_is_answered_late(asked: Asked) -> None:
     asked.proxy.mode = Mode.PASS
     await slow
     await asked.ask("slow")
+
+
+@pytest.mark.parametrize("fault", HTTP_FAULTS)
+async def test_without_the_embedder_words_answer(asked: Asked, fault: str) -> None:
+    """Each call comes inside its deadline with the hits of words, and names what is missing."""
+    how = HTTP_FAULTS[fault]
+    async with sqlite_record() as record:
+        keyword = MemoryKeywordIndex()
+        stored = entry("m1", "The ticket was closed")
+        change = Change(Answer("created"), puts=(stored,))
+        await record.store.change("acme", ["m1"], lambda _: change)
+        await keyword.upsert([document("m1", stored.text)])
+        live = Live(asked.embedder, MemoryVectorIndex(DIMENSIONS), keyword)
+        retriever = Retriever(lambda: live, record.store, PolicyBook(record.policies), LONG_S)
+        asked.proxy.after_bytes, asked.proxy.mode = how.after_bytes, how.mode
+        for number in range(FAILURES_IN_A_ROW + 1):
+            request = CandidateRequest(f"ticket {number}", (Layer.MEMORY,), None, 10, NOW)
+            deadline = Deadline.after(DEADLINE_S)
+            found = await retriever.candidates(AS_ANA, request, NOW, deadline)
+            # A caller's own time may be over before the fault is seen.
+            assert found.sources[0].status in how.statuses | {PartStatus.TIMEOUT}
+            assert found.sources[1].status is PartStatus.OK
+            assert [each.entry.id for each in found.candidates] == ["m1"]
+            assert found.sources[0].seconds < DEADLINE_S
