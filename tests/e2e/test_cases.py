@@ -22,6 +22,9 @@ from hilvan.retrieval.v1 import retrieval_service_pb2 as retrieval_pb
 from hilvan_client import Hilvan
 from hilvan_client.errors import InvalidRequest, NotFound
 
+pytestmark = pytest.mark.timeout(300)
+"""Three services start, and a busy machine takes its time."""
+
 USER = "u1"
 OWNER = entry_pb2.Owner(axis=entry_pb2.AXIS_USER, id=USER)
 

@@ -17,6 +17,9 @@ from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as retrieval_pb
 from hilvan_retrieval.adapters.qdrant.stubs import qdrant
 
+pytestmark = pytest.mark.timeout(300)
+"""Three services start, and a busy machine takes its time."""
+
 
 @pytest.fixture(params=["double", "server"])
 def reached(request: pytest.FixtureRequest) -> Iterator[Reached]:
