@@ -83,6 +83,7 @@ class Indexes:
         self._engines = {Source.VECTOR: vector, Source.KEYWORD: keyword}
         self._embedders = embedders
         self._opened: dict[str, Opened] = {}
+        self._prepared: set[str] = set()
         self._live: Live | None = None
         # Or what one look has read could bring back what was dropped since.
         self._looking = asyncio.Lock()
@@ -127,15 +128,23 @@ class Indexes:
                     _log.warning("engine is down", feed=each.generation.feed, error=str(error))
 
     async def prepare(self, opened: Opened) -> None:
-        """Make the index where it is missing; one that is empty is filled by the record."""
-        is_new = await opened.index.ensure()
-        if not opened.generation.filled:
+        """Make the index where it is missing, once; one that is empty is filled by the record."""
+        feed = opened.generation.feed
+        if feed in self._prepared:
             return
+        is_new = await opened.index.ensure()
         # Empty and not new: a process ended after it was made, before that was noted.
-        if is_new or (await opened.index.state()).document_count == 0:
-            _log.info("index is empty", feed=opened.generation.feed)
+        if opened.generation.filled and (
+            is_new or (await opened.index.state()).document_count == 0
+        ):
+            _log.info("index is empty", feed=feed)
             await self._generations.refill(opened.generation)
             await self.refresh()
+        self._prepared.add(feed)
+
+    def doubt(self, opened: Opened) -> None:
+        """Prepare the index again before its next use: an engine may come back without it."""
+        self._prepared.discard(opened.generation.feed)
 
     async def fill(self, opened: Opened, rows: int) -> bool:
         """Put some rows into the outbox of an index that lacks parts of the record."""

@@ -95,19 +95,15 @@ class Indexer:
     async def _feed_for_ever(self, feed: str) -> None:
         pause = RETRY_FIRST_SECONDS
         wake = self._wakes[feed]
-        is_ready = False
         while opened := self._opened(feed):
             wake.clear()
             started = time.perf_counter()
             try:
-                if not is_ready:
-                    await self._indexes.prepare(opened)
-                    is_ready = True
-                    continue
+                await self._indexes.prepare(opened)
                 more = await self._feed_once(opened)
                 pause = RETRY_FIRST_SECONDS
             except Exception as error:  # noqa: BLE001 (whatever it is, the worker goes on)
-                is_ready = False  # an engine that comes back may have lost its index
+                self._indexes.doubt(opened)
                 _log.warning("index is behind", feed=feed, error=repr(error))
                 await asyncio.sleep(pause * random.uniform(0.8, 1.2))  # noqa: S311 (jitter)
                 pause = min(pause * 2, RETRY_MOST_SECONDS)
