@@ -23,7 +23,7 @@ from crash.writers import Rememberer, Writer
 
 TENANT = "dev"
 SHORTEST_S, LONGEST_S, MEAN_S = 0.02, 1.5, 0.35
-QUICK_START_S, SLOWEST = 0.8, 3.0
+QUICK_START_S, SLOWEST = 0.8, 2.0
 AIMED_WAIT_S = 1.5
 AIMED_AT = ("consolidation", "undo", "switch", "begin", "roll back", "drop", "filling", "import")
 CHECK_EVERY = 25

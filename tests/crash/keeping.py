@@ -23,6 +23,7 @@ OWNERS = 6
 TWINS = ("a", "b", "c")
 """The leader first: it was said last."""
 VERSION = frozenset({"etag"})
+SERVERS = VERSION | {"content_hash"}
 PHASES = ("fill", "conflicts", "consolidate", "undo", "conflicts", "consolidate", "clear")
 
 
@@ -96,6 +97,9 @@ class Keeper:
         if answer is grpc.aio.EOF or answer.faults:
             self._fail(f"an import fails: {answer}", ())
         self._first = await self._read(session)
+        sent = {each.entry.id: each.entry for each in self._request.records}
+        if {name: bare(each, SERVERS) for name, each in self._first.items()} != sent:
+            self._fail("an import was acknowledged and is not there so", self._first.values())
 
     async def _conflicts(self, session: Session) -> None:
         request = pb.RecordConflictsRequest(
