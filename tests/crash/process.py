@@ -14,7 +14,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 START_S = 60.0
-ENGINE_GONE_S = 5.0
+ENGINE_GONE_S = 30.0
+"""One that was only being started learns of it when it has its imports behind it."""
 MODELS = ("hashing", "hashing-64")
 
 
