@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 
+import numpy as np
 import orjson
 import pytest
 from congruence_engines import keyword_engine, vector_engine
@@ -16,7 +17,7 @@ from hilvan_retrieval.adapters.opensearch import OpenSearchIndex
 from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
 from hilvan_retrieval.core.plan import CandidateRequest
 from hilvan_retrieval.errors import QueryRefused
-from hilvan_retrieval.model import Answer, Change, KeywordQuery, Layer, Owner
+from hilvan_retrieval.model import Answer, Change, KeywordQuery, Layer, Owner, Uid, VectorQuery
 from hilvan_retrieval.ports import KeywordIndex, VectorIndex
 from hilvan_retrieval.usecases.indexes import Live
 from hilvan_retrieval.usecases.policies import PolicyBook
@@ -100,3 +101,13 @@ async def test_a_query_that_the_engine_refuses_is_its_own_fault() -> None:
             # Of all that she can read there are three owners.
             assert await statuses(asked, "ticket") == {PartStatus.OK, PartStatus.UNAVAILABLE}
         assert await statuses(asked, "ticket", frozenset({ANA})) == {PartStatus.OK}
+
+
+@pytest.mark.parametrize("engine", ["edge", "double", "server"])
+async def test_a_filter_that_the_engine_refuses_is_the_querys_fault(engine: str) -> None:
+    """An id that is none is told from an engine that is down."""
+    vector = np.ones(DIMENSIONS, np.float32)
+    async with vector_engine(engine, DIMENSIONS) as index:
+        with pytest.raises(QueryRefused):
+            await index.search([VectorQuery(only(excluded=[Uid("no-uuid")]), vector, 10)])
+        assert await index.search([VectorQuery(only(), vector, 10)]) == [[]]
