@@ -1,5 +1,6 @@
 """The whole fan-out over a record, on embedded engines and on servers: the same candidates."""
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -187,8 +188,22 @@ def relevance(found: Candidates) -> dict[str, float]:
     return {each.id: value for each, value in zip(candidates, joined, strict=True)}
 
 
+@pytest.fixture(scope="module")
+def truth(made: Corpus) -> list[Candidates]:
+    """Give what a fan-out over the oracles answers, with nothing cut."""
+
+    async def ask() -> list[Candidates]:
+        exact = MemoryKeywordIndex(), MemoryVectorIndex(made.dimensions)
+        async with retriever(made, "sqlite", *exact) as oracle:
+            return await answers(oracle, questions(made, UNCUT))
+
+    return asyncio.run(ask())
+
+
 @pytest.mark.parametrize("stack", STACKS)
-async def test_the_fan_out_is_the_same_on_all_engines(made: Corpus, stack: str) -> None:
+async def test_the_fan_out_is_the_same_on_all_engines(
+    made: Corpus, truth: list[Candidates], stack: str
+) -> None:
     """The same entries, as the record has them; the same ranks and relevance but for rounding.
 
     Whoever asks, whatever is muted, superseded, of another owner or of the past.
@@ -199,9 +214,6 @@ async def test_the_fan_out_is_the_same_on_all_engines(made: Corpus, stack: str) 
         engine_of_vectors = await enter(vector_engine(vector, made.dimensions))
         engine_of_words = await enter(keyword_engine(keyword))
         engines = await enter(retriever(made, record, engine_of_words, engine_of_vectors))
-        exact = MemoryKeywordIndex(), MemoryVectorIndex(made.dimensions)
-        oracle = await enter(retriever(made, "sqlite", *exact))
-        truth = await answers(oracle, questions(made, UNCUT))
         whole = await answers(engines, questions(made, UNCUT))
         cut = await answers(engines, questions(made, 20))
     for expected, given, some in zip(truth, whole, cut, strict=True):
