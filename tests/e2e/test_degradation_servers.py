@@ -66,7 +66,7 @@ ROWS = [
 ]
 """Each engine alone has its faults in the integration tests."""
 
-GONE = (grpc.StatusCode.UNAVAILABLE, "EMBEDDER_UNAVAILABLE")
+GONE = (grpc.StatusCode.UNAVAILABLE, "STORAGE_UNAVAILABLE")
 LATE = (grpc.StatusCode.DEADLINE_EXCEEDED, "")
 OF_RECORD = {"hang": {GONE, LATE}, "drip": {GONE, LATE}}
 """What calls that need the record end with; of a server that says nothing, only time tells."""

@@ -8,7 +8,8 @@ RetrievalError
 ├── SourceError             one source could not answer
 │   ├── SourceTimeout       not inside its share of the deadline
 │   └── SourceUnavailable   refused, reset, not started
-│       └── QueryRefused    it works, and will not answer this one query
+│       ├── RecordUnavailable   the record can't be read or written
+│       └── QueryRefused        it works, and will not answer this one query
 ├── ReindexRefused          the step of a reindex does not fit the state of the indexes
 ├── ConsolidationRunning    another consolidation of the tenant is running
 ├── ConsolidationNotFound   the tenant has no such consolidation
@@ -117,6 +118,10 @@ class ConsolidationNotFound(RetrievalError):
         """Name the run that was asked for."""
         self.run_id = run_id
         super().__init__(f"consolidation {run_id!r} not found")
+
+
+class RecordUnavailable(SourceUnavailable):
+    """The record can't be read or written: without it there is no answer."""
 
 
 class AllSourcesFailed(RetrievalError):

@@ -12,6 +12,7 @@ from hilvan_retrieval.errors import (
     InvalidInput,
     NotFound,
     NotYetSearchable,
+    RecordUnavailable,
     ReindexRefused,
     RequestIdReused,
     SourceError,
@@ -83,6 +84,12 @@ TABLE = ErrorTable(
             grpc.StatusCode.UNAVAILABLE,
             "ALL_SOURCES_FAILED",
             f"not every source that is needed answered: {e}",
+            retry_after_seconds=1.0,
+        ),
+        RecordUnavailable: lambda _: Failure(
+            grpc.StatusCode.UNAVAILABLE,
+            "STORAGE_UNAVAILABLE",
+            "the record does not answer",
             retry_after_seconds=1.0,
         ),
         SourceError: lambda _: Failure(

@@ -108,6 +108,8 @@ class Retriever:
         Raises:
             AllSourcesFailed: no source that was asked answered, or not all of them did and the
                 request requires all.
+            RecordUnavailable: the record can't be read.
+            TimeoutError: it did not answer in time.
         """
         live = self._live()
         policy = self._policies.of(who.tenant)
@@ -145,7 +147,9 @@ class Retriever:
         model = live.embedder.model
         with_vectors = None if request.pair_similarity_floor is None else model.id
         with _timed(timings, "record"):
-            stored = await self._store.hydrate(who.tenant, list(found), model=with_vectors)
+            # A record that hangs must not take the time that the caller needs to answer without.
+            async with asyncio.timeout(deadline.downstream()):
+                stored = await self._store.hydrate(who.tenant, list(found), model=with_vectors)
         kept = self._admitted(who, request, filters, stored)
         with _timed(timings, "pairs"):
             pairs = _pairs(request, model, [stored[uid] for uid in kept])

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, inspect, select
 from hilvan_kit import sql
 from hilvan_kit.sql import Database, DatabaseMisconfigured, Migrations, Row
 from hilvan_retrieval.adapters.records.tables import meta
-from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
+from hilvan_retrieval.errors import EngineMisconfigured, RecordUnavailable
 
 __all__ = ["MIGRATIONS", "Database", "Row", "migrate", "open_record", "open_sqlite"]
 
@@ -45,8 +45,8 @@ async def migrate(database: Database, *, may_change: bool = True) -> None:
         raise EngineMisconfigured(f"the record: {error}") from error
 
 
-def _unavailable(what: str) -> SourceUnavailable:
-    return SourceUnavailable(f"the record {what}")
+def _unavailable(what: str) -> RecordUnavailable:
+    return RecordUnavailable(f"the record {what}")
 
 
 def _adopt(connection: Connection) -> str | None:
