@@ -1,11 +1,13 @@
 """The indexer: from the record's outbox to both indexes, whatever fails."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import pytest_asyncio
-from retrieval_record import AS_ANA, entry
+from prometheus_client import REGISTRY
+from retrieval_record import AS_ANA, NOW, entry
 from retrieval_service import Parts, open_parts, until
 
 from hilvan_kit.deadlines import Deadline
@@ -237,3 +239,27 @@ async def test_a_fault_of_ours_does_not_end_the_worker(parts: Parts) -> None:
     await parts.writer.upsert(AS_ANA, entry(), None)
     await running(indexer, replace(parts, indexer=indexer).settle)
     assert await count(parts) == (1, 1)
+
+
+async def test_the_lag_of_each_index_is_a_metric(parts: Parts) -> None:
+    """What waits, what was given up, and the age of the oldest, by feed."""
+    await parts.writer.upsert(AS_ANA, entry("m1"), None)
+    await parts.writer.upsert(AS_ANA, entry("m2"), None)
+    first, _ = await parts.record.outbox.due(VECTOR, 10)
+    await parts.record.outbox.postpone(VECTOR, first, "broken", None)
+    parts.vector.gate = asyncio.Event()
+
+    def told(name: str) -> float | None:
+        return REGISTRY.get_sample_value(f"hilvan_outbox_{name}", {"feed": VECTOR})
+
+    async def look() -> None:
+        async def is_told() -> bool:
+            return (told("pending"), told("parked")) == (1, 1)
+
+        await until(is_told)
+
+    await running(parts.indexer, look)
+    # The record's clock stands at NOW, the metric's is the world's.
+    lag = told("lag_seconds")
+    assert lag is not None
+    assert abs(lag - (time.time() - NOW.timestamp())) < 60
