@@ -67,8 +67,8 @@ ROWS = [
 """Each engine alone has its faults in the integration tests."""
 
 GONE = (grpc.StatusCode.UNAVAILABLE, "STORAGE_UNAVAILABLE")
-LATE = (grpc.StatusCode.DEADLINE_EXCEEDED, "")
-OF_RECORD = {"hang": {GONE, LATE}, "drip": {GONE, LATE}}
+LATE = {(grpc.StatusCode.DEADLINE_EXCEEDED, told) for told in ("", "DEADLINE_EXCEEDED")}
+OF_RECORD = {"hang": {GONE, *LATE}, "drip": {GONE, *LATE}}
 """What calls that need the record end with; of a server that says nothing, only time tells."""
 
 
