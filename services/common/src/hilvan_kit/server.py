@@ -147,7 +147,7 @@ class Server:
         if not port:
             return
         try:
-            page, thread = start_http_server(port, addr="127.0.0.1")
+            page, thread = start_http_server(port, addr=self._settings.metrics_host)
         except OSError as error:
             fault = f"can't listen on port {port}: {error.strerror}"
             raise setting_error(self._settings, "metrics_port", fault) from error

@@ -23,7 +23,11 @@ class ServerSettings(BaseSettings):
         default=0,
         ge=0,
         le=_MOST_PORT,
-        description="Port of the Prometheus page on loopback; 0: none.",
+        description="Port of the Prometheus page; 0: none.",
+    )
+    metrics_host: str = Field(
+        default="127.0.0.1",
+        description="Address of that page; it asks for no credential, so loopback or a pod's own.",
     )
     ready_file: Path | None = Field(
         default=None,
