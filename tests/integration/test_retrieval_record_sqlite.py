@@ -115,3 +115,13 @@ async def test_no_statement_walks_through_a_tenant(path: Path) -> None:
                 assert not step.startswith("SCAN"), (text, step)
                 assert not step.endswith("(tenant=?)"), (text, step)
                 assert "ORDER BY" not in step, (text, step)
+
+
+async def test_a_new_file_may_be_opened_by_many_at_once() -> None:
+    """Each of them reads: one switches the file to WAL, and the others wait for it."""
+    with quick_folder() as folder:
+        for number in range(20):
+            opened = [open_sqlite(folder / f"{number}.sqlite") for _ in range(6)]
+            await asyncio.gather(*(SqlEntryStore(each).ping() for each in opened))
+            for each in opened:
+                await each.close()

@@ -1,14 +1,17 @@
 """SQLite: one file, many readers, one writer."""
 
+import asyncio
 import fcntl
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Dialect, Select, event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.util import await_only
 
 from hilvan_kit.sql.database import Database, Failure, Row
 from hilvan_kit.sql.errors import DatabaseUnavailable
@@ -17,11 +20,11 @@ READERS = 4
 POOL_TIMEOUT_S = 30
 BUSY_TIMEOUT_MS = 10_000
 KEYS_STEP = 16
+WAL_PAUSE_S = 0.02
 
 PRAGMAS = (
-    "journal_mode=WAL",
-    "synchronous=FULL",
     f"busy_timeout={BUSY_TIMEOUT_MS}",
+    "synchronous=FULL",
     "foreign_keys=ON",
     "cache_size=-65536",
     "mmap_size=1073741824",
@@ -118,4 +121,18 @@ def _set_pragmas(engine: AsyncEngine) -> None:
         cursor = connection.cursor()
         for pragma in PRAGMAS:
             cursor.execute(f"PRAGMA {pragma}")
+        _switch_to_wal(cursor)
         cursor.close()
+
+
+def _switch_to_wal(cursor: Any) -> None:
+    """Of several that open a new file one switches it, and busy_timeout does not hold for that."""
+    for attempt in count(1):
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if attempt * WAL_PAUSE_S >= BUSY_TIMEOUT_MS / 1000:
+                raise
+            await_only(asyncio.sleep(WAL_PAUSE_S))
+        else:
+            return
