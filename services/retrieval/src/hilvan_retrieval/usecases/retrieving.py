@@ -116,25 +116,7 @@ class Retriever:
         filters = plan.filters(request, policy, who, now)
         timings: dict[str, float] = {}
         for_sources = Deadline.after(SOURCES_SHARE * deadline.remaining())
-        # A group, so that a fault of ours in one branch leaves no other behind.
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(
-                    self._ask(
-                        Source.VECTOR,
-                        request,
-                        lambda: self._by_meaning(live, request, filters, for_sources, timings),
-                    )
-                ),
-                group.create_task(
-                    self._ask(
-                        Source.KEYWORD,
-                        request,
-                        lambda: self._by_words(live, request, filters, for_sources),
-                    )
-                ),
-            ]
-        answers = [task.result() for task in tasks]
+        answers = await self._ask_both(live, request, filters, for_sources, timings)
         reports = [report for report, _ in answers]
         _require(request, reports)
         timings |= {report.source.value: report.seconds for report in reports}
@@ -160,6 +142,35 @@ class Retriever:
         confirmed = policy.confirm_time
         age = None if confirmed is None else max(0.0, (now - confirmed).total_seconds())
         return Candidates(candidates, pairs, reports, list_reports, timings, age)
+
+    async def _ask_both(
+        self,
+        live: Live,
+        request: CandidateRequest,
+        filters: Sequence[Filter],
+        for_sources: Deadline,
+        timings: dict[str, float],
+    ) -> list[tuple[SourceReport, list[list[Hit]]]]:
+        """What each source answered, in parallel."""
+        # A group, so that a fault of ours in one branch leaves no other behind.
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(
+                    self._ask(
+                        Source.VECTOR,
+                        request,
+                        lambda: self._by_meaning(live, request, filters, for_sources, timings),
+                    )
+                ),
+                group.create_task(
+                    self._ask(
+                        Source.KEYWORD,
+                        request,
+                        lambda: self._by_words(live, request, filters, for_sources),
+                    )
+                ),
+            ]
+        return [task.result() for task in tasks]
 
     async def _by_meaning(
         self,
