@@ -1,8 +1,8 @@
 """The engines of tests: each is started once, when a test first asks for it."""
 
 import pytest
-from engine_notes import NOTES, OPENSEARCH, POSTGRESQL, QDRANT
-from engines import RUN, Engine
+from support.engines.notes import NOTES, OPENSEARCH, POSTGRESQL, QDRANT
+from support.engines.run import RUN, Engine
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

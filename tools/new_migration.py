@@ -17,8 +17,8 @@ from sqlalchemy import Connection, MetaData, create_engine
 from hilvan_curation.adapters.metadata.database import MIGRATIONS as CURATION
 from hilvan_curation.adapters.metadata.tables import metadata as curation_tables
 from hilvan_kit.sql import Migrations
-from hilvan_retrieval.adapters.records.database import MIGRATIONS as RETRIEVAL
-from hilvan_retrieval.adapters.records.tables import metadata as retrieval_tables
+from hilvan_retrieval.adapters.record.database import MIGRATIONS as RETRIEVAL
+from hilvan_retrieval.adapters.record.tables import metadata as retrieval_tables
 
 SERVICES = {
     "retrieval": (RETRIEVAL, retrieval_tables),

@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from engine_notes import EngineBroken, EngineMissing
-from opensearch_jars import LOCK, download, hashes
-from opensearch_process import NotStarted, await_healthy, healthy, spawn
+from support.engines.notes import EngineBroken, EngineMissing
+from support.engines.opensearch_jars import LOCK, download, hashes
+from support.engines.opensearch_process import NotStarted, await_healthy, healthy, spawn
 
 FOLDER = Path(".hilvan") / "opensearch"
 PORT = 9200

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import pytest_asyncio
-from embedding_models import InferenceServer, Shape, description, write_model
+from support.retrieval.embedding_models import InferenceServer, Shape, description, write_model
 
 from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
 from hilvan_retrieval.adapters.embedding.description import Pooling, describe
@@ -17,8 +17,8 @@ from hilvan_retrieval.adapters.embedding.hashing import HashingEmbedder
 from hilvan_retrieval.adapters.embedding.http import HttpEmbedder
 from hilvan_retrieval.adapters.embedding.onnx import OnnxEmbedder
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import Matrix
-from hilvan_retrieval.ports import Embedder
+from hilvan_retrieval.model.embedding import Matrix
+from hilvan_retrieval.ports.embedding import Embedder
 
 E5_VARIABLE = "HILVAN_TEST_E5_DIR"
 KINDS = ("hashing", "cached", "onnx-sentence", "onnx-tokens", "http", "e5")

@@ -12,19 +12,11 @@ import pytest
 import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from retrieval_record import MODEL, RECORDS, T0, Record, begin_feeds, entry, unit
+from support.retrieval.record import MODEL, RECORDS, T0, Record, begin_feeds, entry, unit
 
 from hilvan_retrieval.errors import RequestIdReused, SourceUnavailable
-from hilvan_retrieval.model import (
-    Answer,
-    Change,
-    Entry,
-    Layer,
-    Origin,
-    RequestKey,
-    entry_uid,
-)
-from hilvan_retrieval.ports import EntryStore
+from hilvan_retrieval.model.entry import Answer, Change, Entry, Layer, Origin, RequestKey, entry_uid
+from hilvan_retrieval.ports.entry import EntryStore
 
 PATIENCE_S = 5.0
 REQUEST = RequestKey(str(uuid.UUID(int=1)), "digest")

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from retrieval_record import ANA, BOB, MODEL, RECORDS, T0, Record, begin_feeds, entry, unit
+from support.retrieval.record import ANA, BOB, MODEL, RECORDS, T0, Record, begin_feeds, entry, unit
 
-from hilvan_retrieval.model import (
+from hilvan_retrieval.model.entry import (
     Answer,
     Change,
     Entry,
@@ -22,7 +22,7 @@ from hilvan_retrieval.model import (
     RequestKey,
     entry_uid,
 )
-from hilvan_retrieval.ports import EntryStore
+from hilvan_retrieval.ports.entry import EntryStore
 
 REQUEST = RequestKey(str(uuid.UUID(int=1)), "digest")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

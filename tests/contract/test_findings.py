@@ -6,20 +6,13 @@ from datetime import timedelta
 
 import pytest
 import pytest_asyncio
-from retrieval_record import ANA, BOB, DESK, NOW, RECORDS, T0, Record, entry
+from support.retrieval.record import ANA, BOB, DESK, NOW, RECORDS, T0, Record, entry
 
-from hilvan_retrieval.model import (
-    Answer,
-    Change,
-    Entry,
-    FoundConflict,
-    Layer,
-    RecordedConflict,
-    entry_uid,
-)
+from hilvan_retrieval.model.contradiction import FoundContradiction, RecordedContradiction
+from hilvan_retrieval.model.entry import Answer, Change, Entry, Layer, entry_uid
 
 DAY = timedelta(days=1)
-PAIR = FoundConflict("old", "new", "polarity")
+PAIR = FoundContradiction("old", "new", "polarity")
 
 
 @pytest_asyncio.fixture(params=list(RECORDS))
@@ -45,7 +38,7 @@ async def unconfirmed(record: Record, after: str = "", limit: int = 100) -> list
     return [each.id for each in found]
 
 
-async def kept(record: Record) -> list[RecordedConflict]:
+async def kept(record: Record) -> list[RecordedContradiction]:
     """Tell the tenant's conflicts."""
     return await record.findings.conflicts("acme", ("", ""), 100)
 
@@ -128,11 +121,11 @@ async def test_a_conflict_is_kept_with_the_contents_of_now(record: Record) -> No
     old, new = entry("old", "a"), entry("new", "b")
     await put(record, old, new)
     await put(record, old, new, tenant="rival")
-    other = FoundConflict("new", "old", "the other way")
+    other = FoundContradiction("new", "old", "the other way")
     assert await record.findings.record_conflicts("acme", [PAIR, other], None, NOW) == 2
     first, second = await kept(record)
-    assert first == RecordedConflict(other, new.content_hash, old.content_hash)
-    assert second == RecordedConflict(PAIR, old.content_hash, new.content_hash)
+    assert first == RecordedContradiction(other, new.content_hash, old.content_hash)
+    assert second == RecordedContradiction(PAIR, old.content_hash, new.content_hash)
     assert await record.findings.conflicts("acme", ("new", "old"), 1) == [second]
     assert await record.findings.conflicts("acme", ("", ""), 1) == [first]
     assert await record.findings.conflicts("rival", ("", ""), 9) == []
@@ -159,7 +152,7 @@ async def test_only_pairs_that_are_somebodys_are_kept(record: Record) -> None:
     await put(record, entry("over", valid_until=T0))
     ana = frozenset([ANA.key])
     refused = [("old", "bobs"), ("old", "gone"), ("gone", "old"), ("old", "over"), ("old", "old")]
-    pairs = [FoundConflict(*each) for each in refused]
+    pairs = [FoundContradiction(*each) for each in refused]
     assert await record.findings.record_conflicts("acme", pairs, None, NOW) == 0
     assert await record.findings.record_conflicts("acme", [PAIR], frozenset([BOB.key]), NOW) == 0
     assert await record.findings.record_conflicts("acme", [], None, NOW) == 0

@@ -4,19 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from retrieval_record import MODEL, RECORDS, Record, entry, unit
+from support.retrieval.record import MODEL, RECORDS, Record, entry, unit
 
 from hilvan_retrieval.errors import ReindexRefused
-from hilvan_retrieval.model import (
-    BUCKETS,
-    Answer,
-    Change,
-    Entry,
-    Generation,
-    GenerationState,
-    Source,
-    entry_uid,
-)
+from hilvan_retrieval.model.entry import BUCKETS, Answer, Change, Entry, entry_uid
+from hilvan_retrieval.model.generation import Generation, GenerationState
+from hilvan_retrieval.model.index import Source
 
 VECTOR, KEYWORD = Source.VECTOR, Source.KEYWORD
 BUILDING, LIVE, RETIRED = GenerationState

@@ -7,20 +7,12 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from retrieval_record import NOW, RECORDS, T0, Record, begin_feeds, entry
+from support.retrieval.record import NOW, RECORDS, T0, Record, begin_feeds, entry
 
 from hilvan_retrieval.core.consolidation import restored
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import (
-    Action,
-    Answer,
-    Change,
-    Entry,
-    Run,
-    RunState,
-    Step,
-    UndoOutcome,
-)
+from hilvan_retrieval.model.consolidation import Action, Run, RunState, Step, UndoOutcome
+from hilvan_retrieval.model.entry import Answer, Change, Entry
 
 DAY = timedelta(days=1)
 

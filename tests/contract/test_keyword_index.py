@@ -8,18 +8,27 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from engine_notes import OPENSEARCH, TANTIVY, note_engine
-from engines import RUN
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from index_documents import NOW_MS, OWNER, TENANT, allowed, document, no_owner, only
-from opensearch_index import fresh_index
+from support.engines.notes import OPENSEARCH, TANTIVY, note_engine
+from support.engines.opensearch_index import fresh_index
+from support.engines.run import RUN
+from support.retrieval.index_documents import (
+    NOW_MS,
+    OWNER,
+    TENANT,
+    allowed,
+    document,
+    no_owner,
+    only,
+)
 
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.keyword_tantivy import TantivyIndex
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.keyword.tantivy.index import TantivyIndex
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import Filter, Hit, IndexDocument, KeywordQuery, Layer, Uid, entry_uid
-from hilvan_retrieval.ports import KeywordIndex
+from hilvan_retrieval.model.entry import Layer, Uid, entry_uid
+from hilvan_retrieval.model.index import Filter, Hit, IndexDocument, KeywordQuery
+from hilvan_retrieval.ports.index import KeywordIndex
 
 ENGINES = ("memory", "tantivy", "opensearch")
 

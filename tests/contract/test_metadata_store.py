@@ -7,15 +7,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from engine_notes import POSTGRESQL, SQLITE, note_engine
-from engines import RUN
-from postgres_databases import new_database
+from support.engines.notes import POSTGRESQL, SQLITE, note_engine
+from support.engines.postgres_databases import new_database
+from support.engines.run import RUN
 
 from hilvan_curation.adapters.metadata import NoMetadata, SqlMetadata
 from hilvan_curation.adapters.metadata.database import open_sqlite
 from hilvan_curation.errors import MetadataRequired, MetadataUnavailable, SessionNotFound
-from hilvan_curation.model import Members, NoteMark, Session
-from hilvan_curation.ports import MetadataStore
+from hilvan_curation.model.session import NoteMark, Session
+from hilvan_curation.model.space import Members
+from hilvan_curation.ports.metadata import MetadataStore
 
 Open = Callable[[], Awaitable[SqlMetadata]]
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pytest
 
-from hilvan_curation.adapters.files import FileNoteSource, MemoryNoteSource, Stamp, stamp_notes
+from hilvan_curation.adapters.notes import FileNoteSource, MemoryNoteSource, Stamp, stamp_notes
 from hilvan_curation.core.vault import MAX_NOTE_BYTES
 from hilvan_curation.errors import (
     InvalidPath,
@@ -22,8 +22,10 @@ from hilvan_curation.errors import (
     NoteTooLarge,
     SourceUnavailable,
 )
-from hilvan_curation.model import Axis, Space, SpaceKind, SpaceSnapshot
-from hilvan_curation.ports import NoteSource
+from hilvan_curation.model.category import Axis
+from hilvan_curation.model.space import Space, SpaceKind
+from hilvan_curation.model.vault import SpaceSnapshot
+from hilvan_curation.ports.note import NoteSource
 
 DEADLINE = 20.0
 TEAM = b"id: team\nname: The team\nkind: shared\n"

@@ -6,18 +6,10 @@ from datetime import timedelta
 
 import pytest
 import pytest_asyncio
-from retrieval_record import MODEL, NOW, RECORDS, Record, begin_feeds, entry, unit
+from support.retrieval.record import MODEL, NOW, RECORDS, Record, begin_feeds, entry, unit
 
-from hilvan_retrieval.model import (
-    BUCKETS,
-    Answer,
-    Change,
-    Entry,
-    OutboxCounts,
-    OutboxRow,
-    Stored,
-    entry_uid,
-)
+from hilvan_retrieval.model.entry import BUCKETS, Answer, Change, Entry, Stored, entry_uid
+from hilvan_retrieval.model.outbox import OutboxCounts, OutboxRow
 
 VECTOR, KEYWORD = FEEDS = ("vector.1", "keyword.1")
 UID = entry_uid("acme", "m1")

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
-from retrieval_record import ANA, DESK, HOME, RECORDS, Record
+from support.retrieval.record import ANA, DESK, HOME, RECORDS, Record
 
-from hilvan_retrieval.model import CategoryMute, EntryMute, SpacePolicy, TenantPolicy
-from hilvan_retrieval.ports import PolicyStore
+from hilvan_retrieval.model.policy import CategoryMute, EntryMute, SpacePolicy, TenantPolicy
+from hilvan_retrieval.ports.policy import PolicyStore
 
 UNTIL = datetime(2025, 7, 1, 12, 30, 0, 123456, UTC)
 MUTES = (CategoryMute(ANA, "gossip"), CategoryMute(DESK, "stack", UNTIL))

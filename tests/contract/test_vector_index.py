@@ -9,23 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from index_documents import NOW_MS, TENANT, allowed, document, no_owner, only
-from vector_engines import DIMENSIONS, EAST, Reached, double, local_engine, server
+from support.engines.vector import DIMENSIONS, EAST, Reached, double, local_engine, server
+from support.retrieval.index_documents import NOW_MS, TENANT, allowed, document, no_owner, only
 
-from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
+from hilvan_retrieval.adapters.vector.memory import MemoryVectorIndex
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import (
-    FOREVER_MS,
-    Filter,
-    Hit,
-    IndexDocument,
-    Layer,
-    Uid,
-    Vector,
-    VectorQuery,
-    entry_uid,
-)
-from hilvan_retrieval.ports import VectorIndex
+from hilvan_retrieval.model.embedding import Vector
+from hilvan_retrieval.model.entry import FOREVER_MS, Layer, Uid, entry_uid
+from hilvan_retrieval.model.index import Filter, Hit, IndexDocument, VectorQuery
+from hilvan_retrieval.ports.index import VectorIndex
 
 ENGINES = ("memory", "edge", "double", "server")
 

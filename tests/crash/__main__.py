@@ -21,10 +21,10 @@ from crash.checks import lines
 from crash.harness import Tally, Worker
 from crash.model import Violation
 from crash.process import running_starter
-from engine_notes import EngineMissing
-from engines import postgresql
-from postgres_databases import new_database
-from vector_engines import engine_folder
+from support.engines.notes import EngineMissing
+from support.engines.postgres_databases import new_database
+from support.engines.run import postgresql
+from support.engines.vector import engine_folder
 
 DATABASES = {"sqlite": ("sqlite",), "postgresql": ("postgresql",), "both": ("sqlite", "postgresql")}
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deployment import (
+from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # has no types of its own
+from support.deploy.deployment import (
     COMPOSE,
     PORTS,
     SETTINGS,
@@ -18,7 +19,6 @@ from deployment import (
     image_environment,
     known_variables,
 )
-from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # has no types of its own
 
 from hilvan_kit.auth import build_authenticator
 from hilvan_kit.settings import CredentialSettings, read_settings

@@ -8,11 +8,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from deployment import (
+from support.deploy.deployment import (
     BIN,
     DOCKERFILE,
     PORTS,
-    ROOT,
     SETTINGS,
     VERSION,
     image_check,
@@ -21,6 +20,7 @@ from deployment import (
     stages,
     steps,
 )
+from support.paths import ROOT
 
 SERVICES = sorted(SETTINGS)
 LEFT_OUT = set(

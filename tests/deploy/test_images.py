@@ -12,7 +12,8 @@ from pathlib import Path
 from secrets import token_hex
 
 import pytest
-from deployment import DOCKERFILE, ROOT, SETTINGS
+from support.deploy.deployment import DOCKERFILE, SETTINGS
+from support.paths import ROOT
 
 SERVICES = sorted(SETTINGS)
 HEALTH = ROOT / "deploy/images/health.py"

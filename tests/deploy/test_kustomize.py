@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from deployment import (
+from support.deploy.deployment import (
     BIN,
     HEALTH_NAMES,
     PORTS,

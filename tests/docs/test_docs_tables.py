@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from hilvan_assembler.rpc import validation as assembler_bounds
-from hilvan_curation.core import frontmatter, resolve, vault
+from hilvan_curation.core import frontmatter, vault
+from hilvan_curation.core import scope as resolve
 from hilvan_curation.rpc import servicer as curation_bounds
 from hilvan_kit.server import MAX_MESSAGE_BYTES
-from hilvan_retrieval.adapters.records import store
+from hilvan_retrieval.adapters.record import entry as store
 from hilvan_retrieval.rpc import validation as retrieval_bounds
 
 ROOT = Path(__file__).resolve().parents[2]

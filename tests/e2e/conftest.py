@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from product import Product, team_product
-from rigged_servers import rigged_servers
+from support.engines.rigged_servers import rigged_servers
+from support.product.processes import Product, team_product
 
 
 def model() -> str:

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from fault_proxy import Mode
 from google.protobuf.timestamp_pb2 import Timestamp
-from product import Product
+from support.engines.fault_proxy import Mode
+from support.product.processes import Product
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import entry_pb2, report_pb2
@@ -348,7 +348,7 @@ def engine_of(product: Product) -> int:
         with suppress(OSError):
             # The name in parentheses may hold spaces; state and parent come after it.
             fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            if fields[1] == parent and "qdrant_edge" in (folder / "cmdline").read_text():
+            if fields[1] == parent and "vector.edge" in (folder / "cmdline").read_text():
                 return int(folder.name)
     raise LookupError("retrieval has no engine process")
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from product import Product
-from vector_engines import Reached, double, server
+from support.engines.vector import Reached, double, server
+from support.product.processes import Product
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as retrieval_pb
-from hilvan_retrieval.adapters.qdrant.stubs import qdrant
+from hilvan_retrieval.adapters.vector.qdrant.stubs import qdrant
 
 pytestmark = pytest.mark.timeout(300)
 """Three services start, and a busy machine takes its time."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from crash.harness import Tally, Worker
 from crash.process import running_starter
-from engine_notes import EDGE, SQLITE, TANTIVY, note_engine
-from postgres_databases import new_database
-from vector_engines import engine_folder
+from support.engines.notes import EDGE, SQLITE, TANTIVY, note_engine
+from support.engines.postgres_databases import new_database
+from support.engines.vector import engine_folder
 
 pytestmark = pytest.mark.timeout(240)
 

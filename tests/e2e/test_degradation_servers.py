@@ -10,10 +10,10 @@ from typing import Any
 
 import grpc
 import pytest
-from degradation import BACK_S, FAULTS
-from fault_proxy import Mode
-from product import Product
-from retrieval_calls import read
+from support.engines.degradation import BACK_S, FAULTS
+from support.engines.fault_proxy import Mode
+from support.product.processes import Product
+from support.retrieval.calls import read
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.assembler.v1 import assembler_service_pb2_grpc as rpc

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from google.protobuf.json_format import MessageToDict
-from product import Product
+from support.product.processes import Product
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import entry_pb2

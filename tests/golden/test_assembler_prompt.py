@@ -16,11 +16,14 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from assembler_values import AS_OF, crowded_turn, retrieved, team_curation, team_entries
+from support.assembler.values import AS_OF, crowded_turn, retrieved, team_curation, team_entries
 
-from hilvan_assembler.adapters.judge import evidence_judge
+from hilvan_assembler.adapters.contradiction import evidence_judge
 from hilvan_assembler.core.pipeline import assemble
-from hilvan_assembler.model import Assembly, Fusion, Options, Retrieved, Tier
+from hilvan_assembler.model.assembly import Assembly
+from hilvan_assembler.model.candidate import Retrieved
+from hilvan_assembler.model.kind import Tier
+from hilvan_assembler.model.options import Fusion, Options
 from hilvan_kit.tokens import load_encoding
 
 HERE = Path(__file__).parent

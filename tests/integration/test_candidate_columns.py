@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
-from hilvan_assembler.adapters.columns import candidates
-from hilvan_retrieval.core.merge import Candidate, Found
-from hilvan_retrieval.model import Axis, Entry, Layer, Origin, Owner
+from hilvan_assembler.adapters.services.candidate_columns import candidates
+from hilvan_retrieval.core.candidate import Candidate, Found
+from hilvan_retrieval.model.entry import Axis, Entry, Layer, Origin, Owner
 from hilvan_retrieval.rpc.codec import candidate_fields
 from hilvan_retrieval.rpc.columns import candidate_columns
 

@@ -6,17 +6,18 @@ from datetime import timedelta
 
 import grpc
 import pytest
-from assembler_doubles import MemoryCuration
-from assembler_values import WORDS, options
-from retrieval_record import ANA, DESK, T0, entry
-from retrieval_service import Served, serve
+from support.assembler.doubles import MemoryCuration
+from support.assembler.values import WORDS, options
+from support.retrieval.record import ANA, DESK, T0, entry
+from support.retrieval.service import Served, serve
 
-from hilvan_assembler.adapters.judge import evidence_judge
-from hilvan_assembler.adapters.retrieval import GrpcRetrieval
-from hilvan_assembler.model import Caller, Reason
-from hilvan_assembler.usecases.assembling import Assembled, Assembler, Wanted
+from hilvan_assembler.adapters.contradiction import evidence_judge
+from hilvan_assembler.adapters.services.retrieval import GrpcRetrieval
+from hilvan_assembler.model.kind import Reason
+from hilvan_assembler.model.turn import Caller
+from hilvan_assembler.usecases.assembly import Assembled, Assembler, Wanted
 from hilvan_kit.deadlines import Deadline
-from hilvan_retrieval.model import RecordedConflict
+from hilvan_retrieval.model.contradiction import RecordedContradiction
 
 OLD = entry("old", "The team meets at 9:30 in room 12", owner=ANA)
 NEW = entry("new", "The team meets at 10:00 in room 12", owner=ANA, update_time=T0 + timedelta(9))
@@ -42,7 +43,7 @@ class Turns:
         await assembler.close()
         return found
 
-    async def noted(self) -> list[RecordedConflict]:
+    async def noted(self) -> list[RecordedContradiction]:
         """The conflicts that wait for a consolidation."""
         return await self.served.parts.record.findings.conflicts("acme", ("", ""), 10)
 

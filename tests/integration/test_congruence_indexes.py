@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 import pytest
-from congruence import OF_BM25, Corpus, Stored, check, check_ties, corpus, of_bm25
-from congruence_engines import change, keyword_engine, vector_engine, write
-from index_documents import allowed
+from support.congruence.corpus import OF_BM25, Corpus, Stored, check, check_ties, corpus, of_bm25
+from support.congruence.engines import change, keyword_engine, vector_engine, write
+from support.retrieval.index_documents import allowed
 
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
-from hilvan_retrieval.model import KeywordQuery, Uid, VectorQuery
-from hilvan_retrieval.ports import KeywordIndex, VectorIndex
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.vector.memory import MemoryVectorIndex
+from hilvan_retrieval.model.entry import Uid
+from hilvan_retrieval.model.index import KeywordQuery, VectorQuery
+from hilvan_retrieval.ports.index import KeywordIndex, VectorIndex
 
 OF_DEAD = 0.25
 """Share of a score: documents that were replaced or deleted count in frequencies until the engine

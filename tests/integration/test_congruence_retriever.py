@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from congruence import (
+from support.congruence.corpus import (
     CATEGORIES,
     LAYERS,
     OWNERS,
@@ -19,37 +19,30 @@ from congruence import (
     of_bm25,
     open_embedder,
 )
-from congruence_engines import keyword_engine, vector_engine, write
-from retrieval_record import ANA, AS_ANA, AS_BOB, NOW, RECORDS, SPACE
+from support.congruence.engines import keyword_engine, vector_engine, write
+from support.retrieval.record import ANA, AS_ANA, AS_BOB, NOW, RECORDS, SPACE
 
-from hilvan_assembler.adapters import columns
-from hilvan_assembler.core.fuse import fuse
-from hilvan_assembler.model import Fusion
-from hilvan_assembler.model import Layer as AskedLayer
-from hilvan_assembler.model import ListReport as Told
-from hilvan_assembler.model import Source as Asked
+from hilvan_assembler.adapters.services import candidate_columns as columns
+from hilvan_assembler.core.fusion import fuse
+from hilvan_assembler.model.candidate import ListReport as Told
+from hilvan_assembler.model.kind import Layer as AskedLayer
+from hilvan_assembler.model.kind import Source as Asked
+from hilvan_assembler.model.options import Fusion
 from hilvan_kit.auth import Principal
 from hilvan_kit.deadlines import Deadline
 from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
-from hilvan_retrieval.core.plan import CandidateRequest
-from hilvan_retrieval.model import (
-    Answer,
-    CategoryMute,
-    Change,
-    EntryMute,
-    Hit,
-    Layer,
-    Source,
-    SpacePolicy,
-    entry_uid,
-)
-from hilvan_retrieval.ports import EntryStore, KeywordIndex, VectorIndex
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.vector.memory import MemoryVectorIndex
+from hilvan_retrieval.core.filter import CandidateRequest
+from hilvan_retrieval.model.entry import Answer, Change, Layer, entry_uid
+from hilvan_retrieval.model.index import Hit, Source
+from hilvan_retrieval.model.policy import CategoryMute, EntryMute, SpacePolicy
+from hilvan_retrieval.ports.entry import EntryStore
+from hilvan_retrieval.ports.index import KeywordIndex, VectorIndex
 from hilvan_retrieval.rpc.columns import candidate_columns
-from hilvan_retrieval.usecases.indexes import Live
-from hilvan_retrieval.usecases.policies import PolicyBook
-from hilvan_retrieval.usecases.retrieving import Candidates, PartStatus, Retriever
+from hilvan_retrieval.usecases.candidate import Candidates, PartStatus, Retriever
+from hilvan_retrieval.usecases.generation import Live
+from hilvan_retrieval.usecases.policy import PolicyBook
 
 STACKS = {
     "embedded": ("sqlite", "tantivy", "edge"),

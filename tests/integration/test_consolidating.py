@@ -15,33 +15,33 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from retrieval_record import ANA, BOB, MODEL, NOW, RECORDS, T0, Record, entry, quick_folder, unit
+from support.retrieval.record import (
+    ANA,
+    BOB,
+    MODEL,
+    NOW,
+    RECORDS,
+    T0,
+    Record,
+    entry,
+    quick_folder,
+    unit,
+)
 
-from hilvan_retrieval.adapters.records import (
+from hilvan_retrieval.adapters.record import (
+    SqlConsolidationJournal,
     SqlEntryStore,
-    SqlJournal,
     migrate,
     open_sqlite,
 )
 from hilvan_retrieval.core.consolidation import Rules
 from hilvan_retrieval.errors import ConsolidationNotFound, ConsolidationRunning
-from hilvan_retrieval.model import (
-    Action,
-    Answer,
-    Calibration,
-    Change,
-    EmbeddingModel,
-    Entry,
-    FoundConflict,
-    Layer,
-    Run,
-    RunState,
-    Step,
-    UndoOutcome,
-    Vector,
-)
-from hilvan_retrieval.usecases.consolidating import DEFAULT_RULES, STEP_BATCH, Consolidator, Undone
-from hilvan_retrieval.usecases.pacing import Pace
+from hilvan_retrieval.model.consolidation import Action, Run, RunState, Step, UndoOutcome
+from hilvan_retrieval.model.contradiction import FoundContradiction
+from hilvan_retrieval.model.embedding import Calibration, EmbeddingModel, Vector
+from hilvan_retrieval.model.entry import Answer, Change, Entry, Layer
+from hilvan_retrieval.usecases.consolidation import DEFAULT_RULES, STEP_BATCH, Consolidator, Undone
+from hilvan_retrieval.usecases.pace import Pace
 
 AS_IT_IS = EmbeddingModel(MODEL, 2, Calibration(((0.0, 0.0), (1.0, 1.0))))
 DAY = timedelta(days=1)
@@ -56,7 +56,7 @@ OVER = entry("over", "The trial runs", valid_until=T0 + DAY)
 DOUBTED = entry("doubted", "The build is slow", confidence=0.8)
 BOBS = entry("bobs", "Luis likes tea", owner=BOB)
 ALL = (TEA, TEA_AGAIN, OLD, NEW, OVER, DOUBTED, BOBS)
-CONFLICT = FoundConflict("old", "new", "changed_value: 'Madrid' against 'Berlin'")
+CONFLICT = FoundContradiction("old", "new", "changed_value: 'Madrid' against 'Berlin'")
 
 
 @pytest_asyncio.fixture(params=list(RECORDS))
@@ -193,7 +193,7 @@ async def test_a_preview_tells_what_the_run_does_and_changes_nothing(filled: Rec
 async def test_a_preview_looks_ahead_of_its_own_steps(record: Record) -> None:
     """What a merge retires is not retired again by a conflict, nor lowered, whoever asks."""
     await fill(record)
-    conflicts = [FoundConflict("tea", "new", "x"), FoundConflict("bobs", "tea", "x")]
+    conflicts = [FoundContradiction("tea", "new", "x"), FoundContradiction("bobs", "tea", "x")]
     await record.findings.record_conflicts("acme", conflicts, None, NOW)
     steps = await previewed(record)
     assert [each.entry_id for each in steps] == ["tea", "over", "doubted", "old"]
@@ -374,7 +374,7 @@ async def test_the_laws_of_a_run(
     """Previewed, cut anywhere and continued it does the same; then nothing; undone it never was."""
     tenant = str(uuid.uuid4())
     await fill(record, [replace(each, id=f"m{i}") for i, each in enumerate(drawn)], tenant)
-    conflicts = [FoundConflict(f"m{one}", f"m{other}") for one, other in pairs]
+    conflicts = [FoundContradiction(f"m{one}", f"m{other}") for one, other in pairs]
     await record.findings.record_conflicts(tenant, conflicts, None, NOW)
     before = await everything(record, tenant)
     whole = plain(await previewed(record, tenant=tenant))
@@ -404,16 +404,18 @@ WORKER = """
 import asyncio, sys
 from datetime import datetime
 from pathlib import Path
-from hilvan_retrieval.adapters.records import SqlEntryStore, SqlFindings, SqlJournal, open_sqlite
-from hilvan_retrieval.model import Calibration, EmbeddingModel
-from hilvan_retrieval.usecases.consolidating import Consolidator
-from hilvan_retrieval.usecases.pacing import Pace
+from hilvan_retrieval.adapters.record import (
+    SqlEntryStore, SqlConsolidationInput, SqlConsolidationJournal, open_sqlite
+)
+from hilvan_retrieval.model.embedding import Calibration, EmbeddingModel
+from hilvan_retrieval.usecases.consolidation import Consolidator
+from hilvan_retrieval.usecases.pace import Pace
 
 async def main():
     database = open_sqlite(Path(sys.argv[1]))
     model = EmbeddingModel("test-model", 2, Calibration(((0.0, 0.0), (1.0, 1.0))))
     job = Consolidator(
-        SqlEntryStore(database), SqlFindings(database), SqlJournal(database),
+        SqlEntryStore(database), SqlConsolidationInput(database), SqlConsolidationJournal(database),
         lambda: model, lambda: None, Pace(1.0),
     )
     print("ready", flush=True)
@@ -444,7 +446,7 @@ async def test_a_killed_run_goes_on() -> None:
             await _killed_soon(path, float(random.uniform(0, 0.25)))
         await _killed_soon(path, None)
         database = open_sqlite(path)
-        store, journal = SqlEntryStore(database), SqlJournal(database)
+        store, journal = SqlEntryStore(database), SqlConsolidationJournal(database)
         # One that was quick enough had ended before it was killed; the next ones found nothing.
         *idle, run = sorted(await journal.runs("acme", 9), key=lambda each: each.step_count)
         steps = await journal.steps(run, None, 9 * STEP_BATCH)

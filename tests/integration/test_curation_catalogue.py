@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from curation_service import MemoryRetrieval, UseCases, until, use_cases, write_files
-from curation_values import ADMIN, ANA
+from support.curation.service import MemoryRetrieval, UseCases, until, use_cases, write_files
+from support.curation.values import ADMIN, ANA
 
-from hilvan_curation.adapters.files import FileNoteSource
 from hilvan_curation.adapters.metadata import NoMetadata, SqlMetadata
+from hilvan_curation.adapters.notes import FileNoteSource
 from hilvan_curation.errors import (
     MetadataRequired,
     MetadataUnavailable,
     SourceUnavailable,
     VaultRefused,
 )
-from hilvan_curation.model import Members
-from hilvan_curation.ports import NoteSource
+from hilvan_curation.model.space import Members
+from hilvan_curation.ports.note import NoteSource
 
 MARKER = "id: ana\nkind: personal\nowner: ana\n"
 VAULT = {

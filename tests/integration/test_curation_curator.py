@@ -5,12 +5,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from curation_service import MemoryRetrieval, UseCases, poll_files, use_cases, write_files
-from curation_values import ADMIN, ANA, BOB, NOW, SERVICE
+from support.curation.service import MemoryRetrieval, UseCases, poll_files, use_cases, write_files
+from support.curation.values import ADMIN, ANA, BOB, NOW, SERVICE
 
-from hilvan_curation.adapters.files import FileNoteSource
 from hilvan_curation.adapters.metadata import NoMetadata, SqlMetadata
-from hilvan_curation.core.sessions import NoteChange
+from hilvan_curation.adapters.notes import FileNoteSource
+from hilvan_curation.core.session import NoteChange
 from hilvan_curation.errors import (
     CategoryNotFound,
     FrontmatterBroken,
@@ -22,8 +22,8 @@ from hilvan_curation.errors import (
     SpaceNotFound,
     WriteRefused,
 )
-from hilvan_curation.model import Members
-from hilvan_curation.ports import NoteSource
+from hilvan_curation.model.space import Members
+from hilvan_curation.ports.note import NoteSource
 from hilvan_curation.usecases.curating import folders
 from hilvan_kit.auth import Principal, Role
 

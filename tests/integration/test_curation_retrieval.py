@@ -7,15 +7,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from curation_service import UseCases, use_cases, write_files
-from curation_values import ANA
-from retrieval_service import Served, serve, until
+from support.curation.service import UseCases, use_cases, write_files
+from support.curation.values import ANA
+from support.retrieval.service import Served, serve, until
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_curation.adapters.metadata import SqlMetadata
-from hilvan_curation.adapters.retrieval import GrpcRetrieval
-from hilvan_curation.model import Members
+from hilvan_curation.adapters.services.retrieval import GrpcRetrieval
+from hilvan_curation.model.space import Members
 
 PLAN = "# Plan\n\nThe first part.\n\n## Costs\n\nThe second part.\n\n## Dates\n\nThe third part.\n"
 VAULT = {

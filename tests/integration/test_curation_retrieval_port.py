@@ -5,14 +5,16 @@ from contextlib import AsyncExitStack
 
 import grpc
 import pytest
-from curation_service import MemoryRetrieval
-from curation_values import NOW
-from retrieval_service import serve
+from support.curation.service import MemoryRetrieval
+from support.curation.values import NOW
+from support.retrieval.service import serve
 
-from hilvan_curation.adapters.retrieval import GrpcRetrieval
+from hilvan_curation.adapters.services.retrieval import GrpcRetrieval
 from hilvan_curation.errors import RetrievalUnavailable
-from hilvan_curation.model import Axis, CategoryNote, NoteEntry, SpacePolicy
-from hilvan_curation.ports import Retrieval
+from hilvan_curation.model.category import Axis, CategoryNote
+from hilvan_curation.model.passage import NoteEntry
+from hilvan_curation.model.policy import SpacePolicy
+from hilvan_curation.ports.retrieval import Retrieval
 
 MUTE = CategoryNote(Axis.PROJECT, "p", "stack", "", muted=True, muted_until=NOW, note_id="n")
 POLICY = SpacePolicy("team", frozenset({"bob"}), frozenset({"ana"}), frozenset({"p"}), (MUTE,))

@@ -7,25 +7,25 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
-from degradation import BACK_S, HTTP_FAULTS
-from embedding_models import DIMENSIONS, InferenceServer, description
-from fault_proxy import FaultProxy, Mode
-from index_documents import document
-from retrieval_record import AS_ANA, NOW, entry, sqlite_record
+from support.engines.degradation import BACK_S, HTTP_FAULTS
+from support.engines.fault_proxy import FaultProxy, Mode
+from support.retrieval.embedding_models import DIMENSIONS, InferenceServer, description
+from support.retrieval.index_documents import document
+from support.retrieval.record import AS_ANA, NOW, entry, sqlite_record
 
 from hilvan_kit.breaker import FAILURES_IN_A_ROW
 from hilvan_kit.deadlines import Deadline
 from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
 from hilvan_retrieval.adapters.embedding.guarded import GuardedEmbedder
 from hilvan_retrieval.adapters.embedding.http import HttpEmbedder
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
-from hilvan_retrieval.core.plan import CandidateRequest
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.vector.memory import MemoryVectorIndex
+from hilvan_retrieval.core.filter import CandidateRequest
 from hilvan_retrieval.errors import SourceError, SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import Answer, Change, Layer
-from hilvan_retrieval.usecases.indexes import Live
-from hilvan_retrieval.usecases.policies import PolicyBook
-from hilvan_retrieval.usecases.retrieving import PartStatus, Retriever
+from hilvan_retrieval.model.entry import Answer, Change, Layer
+from hilvan_retrieval.usecases.candidate import PartStatus, Retriever
+from hilvan_retrieval.usecases.generation import Live
+from hilvan_retrieval.usecases.policy import PolicyBook
 
 LATE_S = 0.2
 WAIT_S = 0.3

@@ -4,12 +4,21 @@ import asyncio
 import statistics
 
 import pytest
-from degradation import BACK_S, DEADLINE_S, ENGINES, FAULTS, HTTP_FAULTS, ROWS, Bench, bench
-from fault_proxy import Mode
+from support.engines.degradation import (
+    BACK_S,
+    DEADLINE_S,
+    ENGINES,
+    FAULTS,
+    HTTP_FAULTS,
+    ROWS,
+    Bench,
+    bench,
+)
+from support.engines.fault_proxy import Mode
 
 from hilvan_retrieval.errors import AllSourcesFailed
-from hilvan_retrieval.model import Source
-from hilvan_retrieval.usecases.retrieving import PartStatus
+from hilvan_retrieval.model.index import Source
+from hilvan_retrieval.usecases.candidate import PartStatus
 
 every_row = pytest.mark.parametrize(("engine", "fault"), ROWS)
 every_engine = pytest.mark.parametrize("engine", ENGINES)

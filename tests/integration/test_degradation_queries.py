@@ -5,23 +5,24 @@ from collections.abc import AsyncIterator
 import numpy as np
 import orjson
 import pytest
-from congruence_engines import keyword_engine, vector_engine
-from index_documents import document, only
-from retrieval_record import ANA, AS_ANA, NOW, SPACE, entry, sqlite_record
+from support.congruence.engines import keyword_engine, vector_engine
+from support.retrieval.index_documents import document, only
+from support.retrieval.record import ANA, AS_ANA, NOW, SPACE, entry, sqlite_record
 
 from hilvan_kit.breaker import FAILURES_IN_A_ROW
 from hilvan_kit.deadlines import Deadline
 from hilvan_retrieval.adapters.embedding.hashing import HashingEmbedder
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.opensearch import OpenSearchIndex
-from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
-from hilvan_retrieval.core.plan import CandidateRequest
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.keyword.opensearch import OpenSearchIndex
+from hilvan_retrieval.adapters.vector.memory import MemoryVectorIndex
+from hilvan_retrieval.core.filter import CandidateRequest
 from hilvan_retrieval.errors import QueryRefused
-from hilvan_retrieval.model import Answer, Change, KeywordQuery, Layer, Owner, Uid, VectorQuery
-from hilvan_retrieval.ports import KeywordIndex, VectorIndex
-from hilvan_retrieval.usecases.indexes import Live
-from hilvan_retrieval.usecases.policies import PolicyBook
-from hilvan_retrieval.usecases.retrieving import PartStatus, Retriever
+from hilvan_retrieval.model.entry import Answer, Change, Layer, Owner, Uid
+from hilvan_retrieval.model.index import KeywordQuery, VectorQuery
+from hilvan_retrieval.ports.index import KeywordIndex, VectorIndex
+from hilvan_retrieval.usecases.candidate import PartStatus, Retriever
+from hilvan_retrieval.usecases.generation import Live
+from hilvan_retrieval.usecases.policy import PolicyBook
 
 PATIENCE_S = 20.0
 DIMENSIONS = 32

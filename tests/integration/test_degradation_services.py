@@ -9,22 +9,22 @@ from typing import Any
 
 import grpc
 import pytest
-from assembler_doubles import ANA
-from assembler_values import WORDS, options
-from degradation import BACK_S, FAULTS
-from fault_proxy import FaultProxy, Mode
 from google.protobuf.duration_pb2 import Duration
+from support.assembler.doubles import ANA
+from support.assembler.values import WORDS, options
+from support.engines.degradation import BACK_S, FAULTS
+from support.engines.fault_proxy import FaultProxy, Mode
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.curation.v1 import curation_service_pb2 as curation_pb
 from hilvan.curation.v1 import curation_service_pb2_grpc as curation_rpc
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
-from hilvan_assembler.adapters.curation import GrpcCuration
-from hilvan_assembler.adapters.judge import evidence_judge
-from hilvan_assembler.adapters.retrieval import GrpcRetrieval
+from hilvan_assembler.adapters.contradiction import evidence_judge
+from hilvan_assembler.adapters.services.curation import GrpcCuration
+from hilvan_assembler.adapters.services.retrieval import GrpcRetrieval
 from hilvan_assembler.errors import SourcesFailed
-from hilvan_assembler.usecases.assembling import Assembled, Assembler, Wanted
+from hilvan_assembler.usecases.assembly import Assembled, Assembler, Wanted
 from hilvan_kit.breaker import FAILURES_IN_A_ROW
 from hilvan_kit.channels import open_channel
 from hilvan_kit.deadlines import Deadline

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import asyncpg
 import httpx
-import opensearch_jars
 import pytest
-from engine_notes import EngineMissing
-from opensearch_process import NotStarted, await_healthy, java
-from postgres_process import running_server
-from vector_engines import lives, until
+from support.engines import opensearch_jars
+from support.engines.notes import EngineMissing
+from support.engines.opensearch_process import NotStarted, await_healthy, java
+from support.engines.postgres_process import running_server
+from support.engines.vector import lives, until
 
 TESTS = Path(__file__).resolve().parents[1]
 ENDED_S = 60.0
@@ -47,7 +47,7 @@ def told(starter: subprocess.Popen[str]) -> tuple[int, Path]:
 SLEEPER = """
 import subprocess, sys, tempfile
 from pathlib import Path
-from leash import leashed
+from support.engines.leash import leashed
 folder = Path(tempfile.mkdtemp())
 process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
 with leashed(process, folder):
@@ -57,7 +57,7 @@ with leashed(process, folder):
 
 OPENSEARCH = """
 import sys
-from opensearch_process import running_node
+from support.engines.opensearch_process import running_node
 with running_node() as node:
     print(node.process.pid, node.folder, flush=True)
     sys.stdin.read()

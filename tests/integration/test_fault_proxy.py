@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fault_proxy import FaultProxy, Mode
+from support.engines.fault_proxy import FaultProxy, Mode
 
 PATIENCE_S = 20.0
 GLANCE_S = 0.05

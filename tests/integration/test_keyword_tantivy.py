@@ -9,20 +9,21 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from index_documents import allowed, document, only
-from keyword_corpus import corpus, questions
+from support.retrieval.index_documents import allowed, document, only
+from support.retrieval.keyword_corpus import corpus, questions
 
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.keyword_tantivy import TantivyIndex
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.keyword.tantivy.index import TantivyIndex
 from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
-from hilvan_retrieval.model import KeywordQuery, Uid
+from hilvan_retrieval.model.entry import Uid
+from hilvan_retrieval.model.index import KeywordQuery
 
 # Writes one document after the other and names each one that was acknowledged.
 WRITER = """
 import asyncio, itertools, sys
 from pathlib import Path
-from index_documents import document
-from hilvan_retrieval.adapters.keyword_tantivy import TantivyIndex
+from support.retrieval.index_documents import document
+from hilvan_retrieval.adapters.keyword.tantivy.index import TantivyIndex
 
 async def main(folder, start):
     index = TantivyIndex.open(Path(folder))

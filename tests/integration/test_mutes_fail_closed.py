@@ -10,30 +10,27 @@ from typing import Any
 
 import grpc
 import pytest
-from assembler_values import options
-from curation_service import Server, tokenizers, write_files
-from curation_service import serve as serve_curation
-from retrieval_record import ANA, T0, entry
-from retrieval_service import Served
-from retrieval_service import serve as serve_retrieval
+from support.assembler.values import options
+from support.curation.service import Server, tokenizers, write_files
+from support.curation.service import serve as serve_curation
+from support.retrieval.record import ANA, T0, entry
+from support.retrieval.service import Served
+from support.retrieval.service import serve as serve_retrieval
 
 from hilvan.curation.v1 import curation_service_pb2 as pb
-from hilvan_assembler.adapters.curation import GrpcCuration
-from hilvan_assembler.adapters.judge import evidence_judge
-from hilvan_assembler.adapters.retrieval import GrpcRetrieval
-from hilvan_assembler.model import (
-    Caller,
-    CandidateRequest,
-    CurationAnswer,
-    Decision,
-    Degradation,
-    Fusion,
-    Layer,
-    Reason,
-)
-from hilvan_assembler.usecases.assembling import Assembler, Wanted
+from hilvan_assembler.adapters.contradiction import evidence_judge
+from hilvan_assembler.adapters.services.curation import GrpcCuration
+from hilvan_assembler.adapters.services.retrieval import GrpcRetrieval
+from hilvan_assembler.model.assembly import Decision
+from hilvan_assembler.model.candidate import CandidateRequest
+from hilvan_assembler.model.curation import CurationAnswer
+from hilvan_assembler.model.degradation import Degradation
+from hilvan_assembler.model.kind import Layer, Reason
+from hilvan_assembler.model.options import Fusion
+from hilvan_assembler.model.turn import Caller
+from hilvan_assembler.usecases.assembly import Assembler, Wanted
 from hilvan_curation.adapters.metadata import SqlMetadata
-from hilvan_curation.adapters.retrieval import GrpcRetrieval as CurationsRetrieval
+from hilvan_curation.adapters.services.retrieval import GrpcRetrieval as CurationsRetrieval
 from hilvan_kit.auth import Role
 from hilvan_kit.deadlines import Deadline
 

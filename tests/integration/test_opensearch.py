@@ -11,18 +11,19 @@ from typing import Any
 
 import orjson
 import pytest
-from engine_notes import OPENSEARCH, EngineMissing
-from fault_proxy import FaultProxy, Mode
-from index_documents import allowed, document, only
-from keyword_corpus import corpus, questions
-from leash import leashed
-from opensearch_index import connected, fresh_index
-from opensearch_process import await_healthy, spawn
+from support.engines.fault_proxy import FaultProxy, Mode
+from support.engines.leash import leashed
+from support.engines.notes import OPENSEARCH, EngineMissing
+from support.engines.opensearch_index import connected, fresh_index
+from support.engines.opensearch_process import await_healthy, spawn
+from support.retrieval.index_documents import allowed, document, only
+from support.retrieval.keyword_corpus import corpus, questions
 
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.opensearch import OpenSearchIndex, codec
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.keyword.opensearch import OpenSearchIndex, codec
 from hilvan_retrieval.errors import EngineMisconfigured, SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import KeywordQuery, Uid
+from hilvan_retrieval.model.entry import Uid
+from hilvan_retrieval.model.index import KeywordQuery
 
 POTTERY = [KeywordQuery(only(), "pottery", 10)]
 

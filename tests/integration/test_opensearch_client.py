@@ -17,11 +17,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from index_documents import document, only
+from support.retrieval.index_documents import document, only
 
-from hilvan_retrieval.adapters.opensearch import OpenSearchIndex
+from hilvan_retrieval.adapters.keyword.opensearch import OpenSearchIndex
 from hilvan_retrieval.errors import EngineMisconfigured, SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import KeywordQuery
+from hilvan_retrieval.model.index import KeywordQuery
 
 POTTERY = [KeywordQuery(only(), "pottery", 10)]
 SECRET = "correct horse battery"

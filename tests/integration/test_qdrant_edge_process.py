@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from vector_engines import (
+from support.engines.vector import (
     DIMENSIONS,
     documents,
     edge_process,
@@ -23,10 +23,10 @@ from vector_engines import (
     until_refused,
 )
 
-from hilvan_retrieval.adapters.qdrant import QdrantIndex
-from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
+from hilvan_retrieval.adapters.vector.edge import EdgeProcess
+from hilvan_retrieval.adapters.vector.qdrant import QdrantIndex
 from hilvan_retrieval.errors import SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import Uid
+from hilvan_retrieval.model.entry import Uid
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ async def test_a_caller_may_stop_waiting(engine: EdgeProcess, index: QdrantIndex
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
+from hilvan_retrieval.adapters.vector.edge import EdgeProcess
 
 async def main():
     engine = await EdgeProcess.start(Path(sys.argv[1]))
@@ -252,7 +252,7 @@ async def test_the_engine_dies_with_its_parent_in_the_midst_of_a_call(folder: Pa
 async def test_a_closed_pipe_is_an_orderly_stop(folder: Path) -> None:
     """The engine writes everything and ends by itself when its standard input ends."""
     engine = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "hilvan_retrieval.adapters.qdrant_edge", "--with-parent"),
+        *(sys.executable, "-m", "hilvan_retrieval.adapters.vector.edge", "--with-parent"),
         *("--path", str(folder / "data"), "--address", f"unix:{folder}/engine.sock"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

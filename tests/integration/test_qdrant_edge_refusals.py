@@ -6,8 +6,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from index_documents import no_owner, only
-from vector_engines import (
+from support.engines.vector import (
     DIMENSIONS,
     EAST,
     documents,
@@ -16,12 +15,13 @@ from vector_engines import (
     ensured,
     everything,
 )
+from support.retrieval.index_documents import no_owner, only
 
-from hilvan_retrieval.adapters.qdrant import QdrantIndex
-from hilvan_retrieval.adapters.qdrant.stubs import qdrant
-from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
+from hilvan_retrieval.adapters.vector.edge import EdgeProcess
+from hilvan_retrieval.adapters.vector.qdrant import QdrantIndex
+from hilvan_retrieval.adapters.vector.qdrant.stubs import qdrant
 from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
-from hilvan_retrieval.model import VectorQuery
+from hilvan_retrieval.model.index import VectorQuery
 
 
 @pytest.fixture

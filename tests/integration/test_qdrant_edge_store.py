@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import qdrant_edge
-from vector_engines import engine_folder
+from support.engines.vector import engine_folder
 
-from hilvan_retrieval.adapters.qdrant_edge.__main__ import open_store
-from hilvan_retrieval.adapters.qdrant_edge.store import OLDEST_S, FolderInUse, Store
+from hilvan_retrieval.adapters.vector.edge.__main__ import open_store
+from hilvan_retrieval.adapters.vector.edge.store import OLDEST_S, FolderInUse, Store
 
 DIMENSIONS = 512
 NAME = "hilvan"

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 import structlog
-from vector_engines import (
+from support.engines.vector import (
     DIMENSIONS,
     Reached,
     documents,
@@ -20,8 +20,8 @@ from vector_engines import (
     until_answered,
 )
 
-from hilvan_retrieval.adapters.qdrant import QdrantIndex
-from hilvan_retrieval.adapters.qdrant.stubs import qdrant
+from hilvan_retrieval.adapters.vector.qdrant import QdrantIndex
+from hilvan_retrieval.adapters.vector.qdrant.stubs import qdrant
 from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
 
 

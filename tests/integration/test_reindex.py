@@ -6,29 +6,22 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
-from retrieval_record import RECORDS, Record, entry
-from retrieval_service import until
+from support.retrieval.record import RECORDS, Record, entry
+from support.retrieval.service import until
 
 from hilvan_kit.deadlines import Deadline
 from hilvan_retrieval.adapters.embedding.hashing import HashingEmbedder
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
-from hilvan_retrieval.core.documents import Difference, document
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.vector.memory import MemoryVectorIndex
+from hilvan_retrieval.core.index import Difference, document
 from hilvan_retrieval.errors import EngineMisconfigured, ReindexRefused, SourceUnavailable
-from hilvan_retrieval.model import (
-    Answer,
-    Change,
-    Entry,
-    Generation,
-    GenerationState,
-    Source,
-    Uid,
-    entry_uid,
-)
-from hilvan_retrieval.ports import KeywordIndex, VectorIndex
-from hilvan_retrieval.usecases.checking import CheckedBucket, Checker
-from hilvan_retrieval.usecases.indexes import Engine, Indexes
-from hilvan_retrieval.usecases.indexing import Indexer
+from hilvan_retrieval.model.entry import Answer, Change, Entry, Uid, entry_uid
+from hilvan_retrieval.model.generation import Generation, GenerationState
+from hilvan_retrieval.model.index import Source
+from hilvan_retrieval.ports.index import KeywordIndex, VectorIndex
+from hilvan_retrieval.usecases.generation import Engine, OpenIndexes
+from hilvan_retrieval.usecases.index import CheckedBucket, IndexChecker
+from hilvan_retrieval.usecases.outbox import OutboxWorker
 
 OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 EMBEDDERS = {each.model.id: each for each in (OLD, NEW)}
@@ -54,7 +47,7 @@ class LostIndex(MemoryVectorIndex):
 
 @dataclass
 class Engines:
-    """Indexes that outlive the processes that use them, by the feed of their generation."""
+    """OpenIndexes that outlive the processes that use them, by the feed of their generation."""
 
     made: dict[str, MemoryVectorIndex | MemoryKeywordIndex] = field(default_factory=dict)
 
@@ -83,8 +76,8 @@ class Replica:
     """A process: its record, its open indexes and its worker."""
 
     record: Record
-    indexes: Indexes
-    indexer: Indexer
+    indexes: OpenIndexes
+    indexer: OutboxWorker
 
     async def put(self, *entries: Entry) -> None:
         """Write entries."""
@@ -113,7 +106,7 @@ class Replica:
 
     async def check(self, *, repair: bool = False) -> dict[str, tuple[int, int, int]]:
         """Tell by feed how much is missing, stale, and a ghost."""
-        checker = Checker(self.record.generations, self.record.outbox, self.indexes)
+        checker = IndexChecker(self.record.generations, self.record.outbox, self.indexes)
         found = [bucket async for bucket in checker.check(repair=repair)]
         assert [bucket.number for bucket in found] == list(range(1, 257))
         return {
@@ -145,7 +138,7 @@ async def running(
     engine: str = "memory",
 ) -> AsyncIterator[Replica]:
     """Run a process over the record."""
-    indexes = Indexes(
+    indexes = OpenIndexes(
         record.generations,
         record.outbox,
         Engine(engine, wanted, frozenset(known), engines.vector),
@@ -153,7 +146,7 @@ async def running(
         EMBEDDERS,
     )
     await indexes.open()
-    indexer = Indexer(record.outbox, indexes)
+    indexer = OutboxWorker(record.outbox, indexes)
     worker = asyncio.create_task(indexer.run())
     try:
         yield Replica(record, indexes, indexer)
@@ -355,7 +348,7 @@ async def test_what_waits_in_the_outbox_is_no_difference(record: Record) -> None
     engines = Engines()
     async with running(record, engines):
         pass
-    stopped = Indexes(
+    stopped = OpenIndexes(
         record.generations,
         record.outbox,
         Engine("memory", OLD.model.id, frozenset(EMBEDDERS), engines.vector),
@@ -363,7 +356,7 @@ async def test_what_waits_in_the_outbox_is_no_difference(record: Record) -> None
         EMBEDDERS,
     )
     await stopped.open()
-    replica = Replica(record, stopped, Indexer(record.outbox, stopped))
+    replica = Replica(record, stopped, OutboxWorker(record.outbox, stopped))
     await replica.put(entry("m1"))
     assert await replica.check() == {"keyword.1": (0, 0, 0), "vector.1": (0, 0, 0)}
 
@@ -375,7 +368,7 @@ async def test_an_index_that_does_not_answer_is_no_difference(record: Record) ->
         await replica.put(entry("m1"))
         await replica.settled("keyword.1")
         await engines.made["vector.1"].close()
-        checker = Checker(record.generations, record.outbox, replica.indexes)
+        checker = IndexChecker(record.generations, record.outbox, replica.indexes)
         found = [bucket async for bucket in checker.check(repair=False)]
     silent = {
         each.generation.feed

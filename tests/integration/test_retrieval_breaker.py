@@ -6,19 +6,20 @@ from dataclasses import dataclass
 
 import pytest
 from prometheus_client import REGISTRY
-from retrieval_record import AS_ANA, NOW, sqlite_record
-from retrieval_service import DIMENSIONS, Troubled, TroubledEmbedder
+from support.retrieval.record import AS_ANA, NOW, sqlite_record
+from support.retrieval.service import DIMENSIONS, Troubled, TroubledEmbedder
 
 from hilvan_kit.breaker import FAILURES_IN_A_ROW, State
 from hilvan_kit.deadlines import Deadline
-from hilvan_retrieval.adapters.keyword_memory import MemoryKeywordIndex
-from hilvan_retrieval.adapters.vector_memory import MemoryVectorIndex
-from hilvan_retrieval.core.plan import CandidateRequest
+from hilvan_retrieval.adapters.keyword.memory import MemoryKeywordIndex
+from hilvan_retrieval.adapters.vector.memory import MemoryVectorIndex
+from hilvan_retrieval.core.filter import CandidateRequest
 from hilvan_retrieval.errors import SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import KeywordQuery, Layer, Source, VectorQuery
-from hilvan_retrieval.usecases.indexes import Live
-from hilvan_retrieval.usecases.policies import PolicyBook
-from hilvan_retrieval.usecases.retrieving import PartStatus, Retriever
+from hilvan_retrieval.model.entry import Layer
+from hilvan_retrieval.model.index import KeywordQuery, Source, VectorQuery
+from hilvan_retrieval.usecases.candidate import PartStatus, Retriever
+from hilvan_retrieval.usecases.generation import Live
+from hilvan_retrieval.usecases.policy import PolicyBook
 
 OK, LATE, GONE = PartStatus.OK, PartStatus.TIMEOUT, PartStatus.UNAVAILABLE
 CAP_S = 20.0

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from retrieval_record import (
+from support.retrieval.record import (
     ANA,
     AS_ANA,
     AS_BOB,
@@ -21,14 +21,16 @@ from retrieval_record import (
     T0,
     entry,
 )
-from retrieval_service import Parts, open_parts
+from support.retrieval.service import Parts, open_parts
 
 from hilvan_kit.auth import Principal
 from hilvan_kit.deadlines import Deadline
-from hilvan_retrieval.core.plan import CandidateRequest
+from hilvan_retrieval.core.filter import CandidateRequest
 from hilvan_retrieval.errors import AllSourcesFailed, SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import CategoryMute, EntryMute, Layer, Source
-from hilvan_retrieval.usecases.retrieving import Candidates, PartStatus
+from hilvan_retrieval.model.entry import Layer
+from hilvan_retrieval.model.index import Source
+from hilvan_retrieval.model.policy import CategoryMute, EntryMute
+from hilvan_retrieval.usecases.candidate import Candidates, PartStatus
 
 OK, TIMEOUT, DOWN, SKIPPED = (
     PartStatus.OK,

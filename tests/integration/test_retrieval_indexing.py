@@ -7,19 +7,16 @@ from dataclasses import replace
 
 import pytest_asyncio
 from prometheus_client import REGISTRY
-from retrieval_record import AS_ANA, NOW, entry
-from retrieval_service import Parts, open_parts, until
+from support.retrieval.record import AS_ANA, NOW, entry
+from support.retrieval.service import Parts, open_parts, until
 
 from hilvan_kit.deadlines import Deadline
-from hilvan_retrieval.adapters.records import SqlOutbox
+from hilvan_retrieval.adapters.record import SqlOutbox
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import (
-    IndexDocument,
-    OutboxCounts,
-    OutboxRow,
-    entry_uid,
-)
-from hilvan_retrieval.usecases.indexing import ATTEMPTS, BATCH, Indexer
+from hilvan_retrieval.model.entry import entry_uid
+from hilvan_retrieval.model.index import IndexDocument
+from hilvan_retrieval.model.outbox import OutboxCounts, OutboxRow
+from hilvan_retrieval.usecases.outbox import ATTEMPTS, BATCH, OutboxWorker
 
 UID = entry_uid("acme", "m1")
 VECTOR, KEYWORD = FEEDS = ("vector.1", "keyword.1")
@@ -32,7 +29,7 @@ async def parts() -> AsyncIterator[Parts]:
         yield opened
 
 
-async def running(indexer: Indexer, then: Callable[[], Awaitable[None]]) -> None:
+async def running(indexer: OutboxWorker, then: Callable[[], Awaitable[None]]) -> None:
     """Run the indexer while something is awaited; no task outlives its cancellation."""
     before = asyncio.all_tasks()
     worker = asyncio.create_task(indexer.run())
@@ -235,7 +232,7 @@ class FaultyOutbox(SqlOutbox):
 
 async def test_a_fault_of_ours_does_not_end_the_worker(parts: Parts) -> None:
     """The next look finds the rows."""
-    indexer = Indexer(FaultyOutbox(parts.record.outbox), parts.indexes)
+    indexer = OutboxWorker(FaultyOutbox(parts.record.outbox), parts.indexes)
     await parts.writer.upsert(AS_ANA, entry(), None)
     await running(indexer, replace(parts, indexer=indexer).settle)
     assert await count(parts) == (1, 1)

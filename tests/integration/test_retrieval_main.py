@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from retrieval_record import quick_folder
+from support.retrieval.record import quick_folder
 
 from hilvan_retrieval.adapters.embedding.cache import CachedEmbedder
 from hilvan_retrieval.composition import make_embedders, open_service

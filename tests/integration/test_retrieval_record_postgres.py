@@ -10,13 +10,13 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from engine_notes import EngineMissing
-from postgres_databases import new_database
-from postgres_process import PostgresServer, account, ready, running_server
-from record_statements import statements_of
-from retrieval_record import MODEL, entry, unit
+from support.engines.notes import EngineMissing
+from support.engines.postgres_databases import new_database
+from support.engines.postgres_process import PostgresServer, account, ready, running_server
+from support.retrieval.record import MODEL, entry, unit
+from support.retrieval.record_statements import statements_of
 
-from hilvan_retrieval.adapters.records import (
+from hilvan_retrieval.adapters.record import (
     Database,
     SqlEntryStore,
     SqlOutbox,
@@ -25,7 +25,7 @@ from hilvan_retrieval.adapters.records import (
     open_record,
 )
 from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
-from hilvan_retrieval.model import Answer, Change, Entry, Stored, entry_uid
+from hilvan_retrieval.model.entry import Answer, Change, Entry, Stored, entry_uid
 
 PATIENCE_S = 30.0
 UID = entry_uid("acme", "m1")

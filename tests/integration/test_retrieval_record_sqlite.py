@@ -8,19 +8,19 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from record_statements import statements_of
-from retrieval_record import MODEL, entry, quick_folder
+from support.retrieval.record import MODEL, entry, quick_folder
+from support.retrieval.record_statements import statements_of
 
-from hilvan_retrieval.adapters.records import SqlEntryStore, migrate, open_sqlite
+from hilvan_retrieval.adapters.record import SqlEntryStore, migrate, open_sqlite
 from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
-from hilvan_retrieval.model import Answer, Change, entry_uid
+from hilvan_retrieval.model.entry import Answer, Change, entry_uid
 
 INCREMENT = """
 import asyncio, sys
 from dataclasses import replace
 from pathlib import Path
-from hilvan_retrieval.adapters.records import SqlEntryStore, open_sqlite
-from hilvan_retrieval.model import Answer, Change
+from hilvan_retrieval.adapters.record import SqlEntryStore, open_sqlite
+from hilvan_retrieval.model.entry import Answer, Change
 
 def increment(current):
     old = current["m1"]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
-from retrieval_record import (
+from support.retrieval.record import (
     ANA,
     AS_ADMIN,
     AS_ANA,
@@ -19,12 +19,13 @@ from retrieval_record import (
     T0,
     entry,
 )
-from retrieval_service import Parts, open_parts
+from support.retrieval.service import Parts, open_parts
 
 from hilvan_kit.auth import Principal
 from hilvan_kit.deadlines import Deadline
 from hilvan_retrieval.errors import NotFound, NotYetSearchable, SourceUnavailable, WriteRefused
-from hilvan_retrieval.model import Answer, Axis, Entry, Layer, Owner, Source, entry_uid
+from hilvan_retrieval.model.entry import Answer, Axis, Entry, Layer, Owner, entry_uid
+from hilvan_retrieval.model.index import Source
 
 
 @pytest_asyncio.fixture

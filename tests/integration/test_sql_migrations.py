@@ -16,10 +16,10 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from postgres_databases import new_database
-from retrieval_record import quick_folder
 from sqlalchemy import Column, Connection, MetaData, String, Table, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
+from support.engines.postgres_databases import new_database
+from support.retrieval.record import quick_folder
 
 from hilvan_curation.adapters.metadata import SqlMetadata
 from hilvan_curation.adapters.metadata.database import MIGRATIONS as CURATION
@@ -33,8 +33,8 @@ from hilvan_kit.sql import (
     open_postgres,
     open_sqlite,
 )
-from hilvan_retrieval.adapters.records.database import MIGRATIONS as RETRIEVAL
-from hilvan_retrieval.adapters.records.tables import metadata as retrieval_tables
+from hilvan_retrieval.adapters.record.database import MIGRATIONS as RETRIEVAL
+from hilvan_retrieval.adapters.record.tables import metadata as retrieval_tables
 
 SERVICES = {"retrieval": (RETRIEVAL, retrieval_tables), "curation": (CURATION, curation_tables)}
 

@@ -18,27 +18,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from postgres_process import free_port, make_cluster, programs, ready, spawn
-from retrieval_record import MODEL, T0, entry
+from support.engines.postgres_process import free_port, make_cluster, programs, ready, spawn
+from support.retrieval.record import MODEL, T0, entry
 
-from hilvan_retrieval.adapters.records import (
+from hilvan_retrieval.adapters.record import (
     Database,
     SqlEntryStore,
-    SqlGenerations,
+    SqlGenerationStore,
     migrate,
     open_record,
     open_sqlite,
 )
-from hilvan_retrieval.adapters.records.loading import by_uid
-from hilvan_retrieval.model import (
-    Answer,
-    Change,
-    EntryQuery,
-    GenerationState,
-    Source,
-    Uid,
-    entry_uid,
-)
+from hilvan_retrieval.adapters.record.stored import by_uid
+from hilvan_retrieval.model.entry import Answer, Change, EntryQuery, Uid, entry_uid
+from hilvan_retrieval.model.generation import GenerationState
+from hilvan_retrieval.model.index import Source
 
 DIMENSIONS = 384
 BATCH = 500
@@ -94,7 +88,7 @@ async def filled(database: Database, count: int) -> Side:
     await migrate(database)
     store = SqlEntryStore(database)
     for source in Source:
-        generations = SqlGenerations(database)
+        generations = SqlGenerationStore(database)
         await generations.begin(source, "bench", MODEL, GenerationState.LIVE)
     noise = np.random.default_rng(7)
     for first in range(0, count, BATCH):

@@ -22,19 +22,13 @@ import uvloop
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from leash import leashed
-from opensearch_index import fresh_index
-from opensearch_process import await_healthy, spawn
+from support.engines.leash import leashed
+from support.engines.opensearch_index import fresh_index
+from support.engines.opensearch_process import await_healthy, spawn
 
-from hilvan_retrieval.adapters.opensearch import OpenSearchIndex, codec
-from hilvan_retrieval.model import (
-    FOREVER_MS,
-    Filter,
-    IndexDocument,
-    KeywordQuery,
-    Layer,
-    entry_uid,
-)
+from hilvan_retrieval.adapters.keyword.opensearch import OpenSearchIndex, codec
+from hilvan_retrieval.model.entry import FOREVER_MS, Layer, entry_uid
+from hilvan_retrieval.model.index import Filter, IndexDocument, KeywordQuery
 
 CALLS = 200
 WARM_UP = 600

@@ -20,19 +20,13 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import numpy as np
 import uvloop
 
-from hilvan_retrieval.adapters.qdrant import QdrantIndex
-from hilvan_retrieval.adapters.qdrant.codec import Codec
-from hilvan_retrieval.adapters.qdrant.stubs import qdrant
-from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
-from hilvan_retrieval.model import (
-    FOREVER_MS,
-    Filter,
-    IndexDocument,
-    Layer,
-    Matrix,
-    VectorQuery,
-    entry_uid,
-)
+from hilvan_retrieval.adapters.vector.edge import EdgeProcess
+from hilvan_retrieval.adapters.vector.qdrant import QdrantIndex
+from hilvan_retrieval.adapters.vector.qdrant.codec import Codec
+from hilvan_retrieval.adapters.vector.qdrant.stubs import qdrant
+from hilvan_retrieval.model.embedding import Matrix
+from hilvan_retrieval.model.entry import FOREVER_MS, Layer, entry_uid
+from hilvan_retrieval.model.index import Filter, IndexDocument, VectorQuery
 
 CALLS = 300
 LAYERS = (Layer.MEMORY, Layer.EPISODE, Layer.PROCEDURE)
@@ -88,7 +82,7 @@ async def _through_adapter(
 def _on_engine(folder: Path, dimensions: int, queries: dict[str, list[list[VectorQuery]]]) -> None:
     import qdrant_edge
 
-    from hilvan_retrieval.adapters.qdrant_edge import translate
+    from hilvan_retrieval.adapters.vector.edge import translate
 
     shard = qdrant_edge.EdgeShard.load(str(folder / "hilvan"))
     codec = Codec("hilvan", dimensions, exact=True)

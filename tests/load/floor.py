@@ -21,10 +21,12 @@ from qdrant_edge import EdgeShard, QueryBatchRequest
 
 from hilvan_retrieval.adapters.embedding.description import describe
 from hilvan_retrieval.adapters.embedding.onnx import OnnxEmbedder
-from hilvan_retrieval.adapters.keyword_tantivy import TantivyIndex
-from hilvan_retrieval.adapters.qdrant.codec import Codec
-from hilvan_retrieval.adapters.qdrant_edge import translate
-from hilvan_retrieval.model import Filter, KeywordQuery, Layer, Vector, VectorQuery
+from hilvan_retrieval.adapters.keyword.tantivy.index import TantivyIndex
+from hilvan_retrieval.adapters.vector.edge import translate
+from hilvan_retrieval.adapters.vector.qdrant.codec import Codec
+from hilvan_retrieval.model.embedding import Vector
+from hilvan_retrieval.model.entry import Layer
+from hilvan_retrieval.model.index import Filter, KeywordQuery, VectorQuery
 
 CALLS = 120
 LIMIT = 100

@@ -11,15 +11,16 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from engine_notes import OPENSEARCH, POSTGRESQL, QDRANT
-from engines import QDRANT_URL, RUN
-from postgres_databases import address_of, on_server
 from prometheus_client import REGISTRY
-from vector_engines import running_engine
+from support.engines.notes import OPENSEARCH, POSTGRESQL, QDRANT
+from support.engines.postgres_databases import address_of, on_server
+from support.engines.run import QDRANT_URL, RUN
+from support.engines.vector import running_engine
 
-from hilvan_retrieval.adapters.opensearch import OpenSearchIndex
-from hilvan_retrieval.adapters.qdrant import QdrantIndex
-from hilvan_retrieval.model import Filter, KeywordQuery, Vector, VectorQuery
+from hilvan_retrieval.adapters.keyword.opensearch import OpenSearchIndex
+from hilvan_retrieval.adapters.vector.qdrant import QdrantIndex
+from hilvan_retrieval.model.embedding import Vector
+from hilvan_retrieval.model.index import Filter, KeywordQuery, VectorQuery
 
 LIMIT = 100
 

@@ -7,30 +7,27 @@ from typing import Any
 
 import grpc
 import pytest
-from assembler_doubles import ANA
-from assembler_values import AS_OF
 from google.protobuf.duration_pb2 import Duration
+from support.assembler.doubles import ANA
+from support.assembler.values import AS_OF
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.curation.v1 import curation_service_pb2 as curation_pb
 from hilvan.curation.v1 import curation_service_pb2_grpc as curation_rpc
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
-from hilvan_assembler.adapters import curation as curation_adapter
-from hilvan_assembler.adapters.curation import GrpcCuration
-from hilvan_assembler.adapters.retrieval import GrpcRetrieval
+from hilvan_assembler.adapters.services import curation as curation_adapter
+from hilvan_assembler.adapters.services.curation import GrpcCuration
+from hilvan_assembler.adapters.services.retrieval import GrpcRetrieval
 from hilvan_assembler.errors import (
     ProjectNotFound,
     ServiceTimeout,
     ServiceUnavailable,
     SourcesFailed,
 )
-from hilvan_assembler.model import (
-    CandidateRequest,
-    FoundConflict,
-    Layer,
-    Reason,
-)
+from hilvan_assembler.model.candidate import CandidateRequest
+from hilvan_assembler.model.contradiction import FoundContradiction
+from hilvan_assembler.model.kind import Layer, Reason
 from hilvan_kit.deadlines import Deadline
 from hilvan_kit.failures import Failure, abort
 from hilvan_kit.guards import TIMEOUT_KEY
@@ -151,7 +148,7 @@ async def test_the_age_of_the_mutes_crosses_the_wire(
 async def test_conflicts_cross_the_wire(retrieval: tuple[Scripted, GrpcRetrieval]) -> None:
     """With as much of the evidence as retrieval takes, and the caller's credential."""
     script, client = retrieval
-    found = [FoundConflict("a", "b", "why"), FoundConflict("c", "d", "x" * 600)]
+    found = [FoundContradiction("a", "b", "why"), FoundContradiction("c", "d", "x" * 600)]
     await client.record_conflicts(ANA, found)
     asked = script.asked["RecordConflicts"].conflicts
     assert [(each.older_id, each.newer_id, each.evidence) for each in asked] == [

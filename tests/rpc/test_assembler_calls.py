@@ -5,21 +5,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from assembler_doubles import Running, element, found_rows, serving, stored
-from assembler_values import AS_OF
+from support.assembler.doubles import Running, element, found_rows, serving, stored
+from support.assembler.values import AS_OF
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.curation.v1 import curation_service_pb2 as curation_pb
 from hilvan_assembler.errors import ServiceUnavailable
-from hilvan_assembler.model import (
-    Brief,
-    Changed,
-    CurationAnswer,
-    Layer,
-    Origin,
-    Source,
-)
+from hilvan_assembler.model.candidate import Origin
+from hilvan_assembler.model.curation import CurationAnswer
+from hilvan_assembler.model.kind import Layer, Source
+from hilvan_assembler.model.session import Brief, Changed
 
 OVERRIDES = pb.Overrides(
     budgets=pb.TierBudgets(memories=60, notes=50, pinned=0),

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import grpc
 import pytest
-from assembler_doubles import Failed, Running, failure, serving
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
+from support.assembler.doubles import Failed, Running, failure, serving
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.assembler.v1 import error_reason_pb2

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import grpc
 import pytest
-from assembler_doubles import Running, failure, serving
 from google.protobuf.message import Message
+from support.assembler.doubles import Running, failure, serving
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.curation.v1 import curation_service_pb2 as curation_pb

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from assembler_doubles import ENTRIES, Running, failure, found_rows, serving
+from support.assembler.doubles import ENTRIES, Running, failure, found_rows, serving
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import report_pb2

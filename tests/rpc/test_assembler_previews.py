@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
-from assembler_doubles import Running, serving
+from support.assembler.doubles import Running, serving
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import report_pb2

@@ -6,11 +6,11 @@ from typing import Any
 
 import grpc
 import pytest
-from client_script import Refusal, Script
-from client_server import serve
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2 as details
 from grpc import aio
+from support.client.script import Refusal, Script
+from support.client.server import serve
 
 from hilvan.common.v1.entry_pb2 import Entry
 from hilvan.retrieval.v1.retrieval_service_pb2 import (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import grpc
 import pytest
-from client_script import Refusal, Script
-from client_server import serve_in_thread
 from google.rpc import error_details_pb2 as details
+from support.client.script import Refusal, Script
+from support.client.server import serve_in_thread
 from typer.testing import CliRunner, Result
 
 from hilvan.common.v1.entry_pb2 import AXIS_PROJECT, AXIS_USER, LAYER_MEMORY, Entry, Owner

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import grpc
 import pytest
-from cli_runs import SERVICES, Real, Run, real, runner
-from client_script import Refusal, Script
-from client_server import serve_in_thread
-from retrieval_record import NOW, T0, entry
+from support.client.runs import SERVICES, Real, Run, real, runner
+from support.client.script import Refusal, Script
+from support.client.server import serve_in_thread
+from support.retrieval.record import NOW, T0, entry
 
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 

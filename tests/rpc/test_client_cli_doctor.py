@@ -7,18 +7,18 @@ from typing import Any
 
 import grpc
 import pytest
-from cli_runs import SERVICES, Real, Run, real, runner
-from client_script import Refusal, Script, index_state
-from client_server import serve_in_thread
 from google.protobuf.timestamp_pb2 import Timestamp
-from retrieval_record import entry
-from retrieval_service import Served
+from support.client.runs import SERVICES, Real, Run, real, runner
+from support.client.script import Refusal, Script, index_state
+from support.client.server import serve_in_thread
+from support.retrieval.record import entry
+from support.retrieval.service import Served
 
 from hilvan.common.v1.entry_pb2 import SOURCE_KEYWORD, SOURCE_VECTOR
 from hilvan.common.v1.report_pb2 import PART_STATUS_UNAVAILABLE
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
-from hilvan_retrieval.core.documents import document
-from hilvan_retrieval.model import Uid
+from hilvan_retrieval.core.index import document
+from hilvan_retrieval.model.entry import Uid
 
 SAME = {"asked": True, "missing": 0, "stale": 0, "ghosts": 0, "parked": 0}
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import grpc
 import pytest
-from cli_runs import SERVICES, Real, Run, real, runner
-from client_script import Refusal, Script, index_state
-from client_server import serve_in_thread
-from retrieval_record import AS_SERVICE, entry
+from support.client.runs import SERVICES, Real, Run, real, runner
+from support.client.script import Refusal, Script, index_state
+from support.client.server import serve_in_thread
+from support.retrieval.record import AS_SERVICE, entry
 
 from hilvan.common.v1.entry_pb2 import SOURCE_KEYWORD, SOURCE_VECTOR
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import grpc
 import pytest
-from client_script import Refusal, Script
-from client_server import serve
+from support.client.script import Refusal, Script
+from support.client.server import serve
 
 from hilvan.common.v1.entry_pb2 import Entry
 from hilvan_client import Backoff, Fault, ImportItem, ImportProgress, errors, import_entries

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from curation_service import Refused, Server, call, serve_example
+from support.curation.service import Refused, Server, call, serve_example
 
 from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan_curation.rpc.unbuilt import Unbuilt

@@ -7,7 +7,8 @@ from typing import Any
 
 import grpc
 import pytest
-from curation_service import (
+from google.protobuf.timestamp_pb2 import Timestamp
+from support.curation.service import (
     MemoryRetrieval,
     Refused,
     Server,
@@ -17,14 +18,13 @@ from curation_service import (
     serve,
     serve_example,
 )
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan.curation.v1 import error_reason_pb2
-from hilvan_curation.adapters.files import FileNoteSource
 from hilvan_curation.adapters.metadata import NoMetadata
+from hilvan_curation.adapters.notes import FileNoteSource
 from hilvan_curation.errors import SourceUnavailable
-from hilvan_curation.ports import NoteSource
+from hilvan_curation.ports.note import NoteSource
 from hilvan_kit.paging import page_token
 
 DOMAIN = "curation.hilvan"

@@ -5,8 +5,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from curation_service import NOW, Server, copy_of_example, serve_example
 from google.protobuf.timestamp_pb2 import Timestamp
+from support.curation.service import NOW, Server, copy_of_example, serve_example
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.curation.v1 import curation_service_pb2 as pb

@@ -8,7 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
-from curation_service import Keys, Refused, call, copy_of_example, serve_servicer
+from support.curation.service import Keys, Refused, call, copy_of_example, serve_servicer
 
 from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan_curation.main import open_service

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from curation_service import Refused, Server, serve_example
 from google.protobuf.message import Message
+from support.curation.service import Refused, Server, serve_example
 
 from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan_curation.rpc.unbuilt import Unbuilt

@@ -10,7 +10,7 @@ import pytest
 from google.protobuf import text_format
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
-from kit_server import call, refusal, serve, shapes
+from support.kit.server import call, refusal, serve, shapes
 
 from hilvan_kit.auth import DevelopmentAuthenticator, PermissionDenied, Reason, Unauthenticated
 from hilvan_kit.calls import MalformedRequest

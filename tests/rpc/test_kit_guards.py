@@ -9,7 +9,9 @@ import grpc
 import pytest
 from google.protobuf.wrappers_pb2 import StringValue
 from grpc import aio
-from kit_server import (
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
+from support.kit.server import (
     SERVICE,
     SHAPES,
     call,
@@ -21,8 +23,6 @@ from kit_server import (
     start,
     until,
 )
-from prometheus_client import REGISTRY
-from structlog.testing import capture_logs
 
 from hilvan_kit.auth import (
     TENANT_KEY,

@@ -12,7 +12,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc import aio
-from kit_server import SHAPES, call, read_error, refusal, serve, shapes, start
+from support.kit.server import SHAPES, call, read_error, refusal, serve, shapes, start
 
 from hilvan.assembler.v1 import assembler_service_pb2 as assembler
 from hilvan.curation.v1 import curation_service_pb2 as curation

@@ -8,8 +8,8 @@ import pytest
 from grpc import aio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from kit_life import Adapter, health, make, running, until_refused
-from kit_server import SERVICE, call, refusal, until
+from support.kit.life import Adapter, health, make, running, until_refused
+from support.kit.server import SERVICE, call, refusal, until
 
 from hilvan_kit.auth import CredentialAuthenticator
 from hilvan_kit.channels import open_channel

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from grpc import aio
 from grpc_health.v1 import health_pb2
-from kit_life import Adapter, health, make, running, until_refused
-from kit_server import call, until
+from support.kit.life import Adapter, health, make, running, until_refused
+from support.kit.server import call, until
 
 from hilvan_kit.settings import SettingsError
 

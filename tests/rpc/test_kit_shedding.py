@@ -4,7 +4,7 @@ from typing import Any
 
 import grpc
 import pytest
-from kit_server import call, refusal, serve, shapes
+from support.kit.server import call, refusal, serve, shapes
 
 from hilvan_kit.auth import CredentialAuthenticator, DevelopmentAuthenticator
 from hilvan_kit.deadlines import Deadline

@@ -9,7 +9,7 @@ import grpc
 import pytest
 import pytest_asyncio
 from google.protobuf.field_mask_pb2 import FieldMask
-from retrieval_calls import (
+from support.retrieval.calls import (
     METHODS,
     REQUESTS,
     SERVICE_ONLY,
@@ -20,8 +20,8 @@ from retrieval_calls import (
     owner,
     read,
 )
-from retrieval_record import AS_ANA, AS_RIVAL, BOB, DESK, entry
-from retrieval_service import Served, serve
+from support.retrieval.record import AS_ANA, AS_RIVAL, BOB, DESK, entry
+from support.retrieval.service import Served, serve
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb

@@ -9,16 +9,9 @@ import pytest_asyncio
 from google.api import field_behavior_pb2
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.timestamp_pb2 import Timestamp
-from retrieval_calls import (
-    METHODS,
-    REQUESTS,
-    SERVICE_ONLY,
-    fault,
-    message,
-    owner,
-)
-from retrieval_record import entry
-from retrieval_service import Served, serve
+from support.retrieval.calls import METHODS, REQUESTS, SERVICE_ONLY, fault, message, owner
+from support.retrieval.record import entry
+from support.retrieval.service import Served, serve
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb

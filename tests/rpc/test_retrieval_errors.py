@@ -6,16 +6,9 @@ import grpc
 import pytest
 import pytest_asyncio
 from google.rpc import code_pb2
-from retrieval_calls import (
-    REQUESTS,
-    Fault,
-    fault,
-    message,
-    owner,
-    request_id,
-)
-from retrieval_record import entry
-from retrieval_service import Served, serve
+from support.retrieval.calls import REQUESTS, Fault, fault, message, owner, request_id
+from support.retrieval.record import entry
+from support.retrieval.service import Served, serve
 
 from hilvan.retrieval.v1 import error_reason_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb

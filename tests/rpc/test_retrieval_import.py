@@ -8,14 +8,14 @@ import grpc
 import numpy as np
 import pytest
 import pytest_asyncio
-from retrieval_calls import fault, invoke, message, owner
-from retrieval_record import BOB, entry
-from retrieval_service import Served, serve
+from support.retrieval.calls import fault, invoke, message, owner
+from support.retrieval.record import BOB, entry
+from support.retrieval.service import Served, serve
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import entry_uid
+from hilvan_retrieval.model.entry import entry_uid
 
 
 @pytest_asyncio.fixture

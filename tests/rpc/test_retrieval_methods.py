@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from google.protobuf.field_mask_pb2 import FieldMask
-from retrieval_calls import METHODS, REQUESTS, invoke, message, owner, request_id
-from retrieval_record import AS_ANA, NOW, entry
-from retrieval_service import Served, serve
+from support.retrieval.calls import METHODS, REQUESTS, invoke, message, owner, request_id
+from support.retrieval.record import AS_ANA, NOW, entry
+from support.retrieval.service import Served, serve
 
 from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb

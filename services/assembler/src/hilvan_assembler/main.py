@@ -10,15 +10,15 @@ import grpc
 import uvloop
 
 from hilvan.assembler.v1 import assembler_service_pb2_grpc as rpc
-from hilvan_assembler.adapters.curation import GrpcCuration
-from hilvan_assembler.adapters.judge import evidence_judge
-from hilvan_assembler.adapters.retrieval import GrpcRetrieval
+from hilvan_assembler.adapters.contradiction import evidence_judge
+from hilvan_assembler.adapters.services.curation import GrpcCuration
+from hilvan_assembler.adapters.services.retrieval import GrpcRetrieval
 from hilvan_assembler.rpc.errors import TABLE
-from hilvan_assembler.rpc.servicer import AssemblerServicer, Uses
+from hilvan_assembler.rpc.servicer import AssemblerServicer, UseCases
 from hilvan_assembler.rpc.validation import Validator
 from hilvan_assembler.settings import AssemblerSettings
-from hilvan_assembler.usecases.assembling import Assembler
-from hilvan_assembler.usecases.starting import Starter
+from hilvan_assembler.usecases.assembly import Assembler
+from hilvan_assembler.usecases.session import Starter
 from hilvan_kit.auth import AuthMisconfigured, build_authenticator
 from hilvan_kit.channels import open_channel
 from hilvan_kit.guards import standard_guards
@@ -31,7 +31,7 @@ SERVICE = "hilvan.assembler.v1.AssemblerService"
 
 
 @asynccontextmanager
-async def open_service(settings: AssemblerSettings) -> AsyncIterator[Uses]:
+async def open_service(settings: AssemblerSettings) -> AsyncIterator[UseCases]:
     """Open the channels and load the tokenizer, and close all of it at the end."""
     tokenizers = Tokenizers(settings.tokenizer, settings.tokenizers_dir)
     async with AsyncExitStack() as stack:
@@ -41,7 +41,7 @@ async def open_service(settings: AssemblerSettings) -> AsyncIterator[Uses]:
         stack.push_async_callback(curation.close)
         assembler = Assembler(retrieval, curation, evidence_judge)
         stack.push_async_callback(assembler.close)
-        yield Uses(
+        yield UseCases(
             assembler=assembler,
             starter=Starter(retrieval, curation),
             validator=Validator(tokenizers),

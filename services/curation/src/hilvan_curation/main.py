@@ -11,17 +11,17 @@ import grpc
 import uvloop
 
 from hilvan.curation.v1 import curation_service_pb2_grpc as rpc
-from hilvan_curation.adapters.files import FileNoteSource
 from hilvan_curation.adapters.metadata import NoMetadata, SqlMetadata
-from hilvan_curation.adapters.retrieval import GrpcRetrieval
+from hilvan_curation.adapters.notes import FileNoteSource
+from hilvan_curation.adapters.services.retrieval import GrpcRetrieval
 from hilvan_curation.errors import CurationError
-from hilvan_curation.ports import MetadataStore
+from hilvan_curation.ports.metadata import MetadataStore
 from hilvan_curation.rpc.errors import TABLE
 from hilvan_curation.rpc.servicer import CurationServicer
 from hilvan_curation.settings import CurationSettings
-from hilvan_curation.usecases.catalogue import Catalogue
 from hilvan_curation.usecases.curating import Curator
-from hilvan_curation.usecases.publishing import Publisher
+from hilvan_curation.usecases.publication import Publisher
+from hilvan_curation.usecases.vault import Catalogue
 from hilvan_kit.auth import AuthMisconfigured, build_authenticator
 from hilvan_kit.channels import open_channel
 from hilvan_kit.guards import standard_guards

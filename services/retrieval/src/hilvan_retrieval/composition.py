@@ -13,34 +13,35 @@ from hilvan_retrieval.adapters.embedding.guarded import GuardedEmbedder
 from hilvan_retrieval.adapters.embedding.hashing import HashingEmbedder
 from hilvan_retrieval.adapters.embedding.http import HttpEmbedder
 from hilvan_retrieval.adapters.embedding.onnx import OnnxEmbedder
-from hilvan_retrieval.adapters.keyword_tantivy import TantivyIndex
-from hilvan_retrieval.adapters.qdrant import QdrantIndex
-from hilvan_retrieval.adapters.qdrant_edge import EdgeProcess
-from hilvan_retrieval.adapters.records import (
+from hilvan_retrieval.adapters.keyword.tantivy.index import TantivyIndex
+from hilvan_retrieval.adapters.record import (
     Database,
+    SqlConsolidationInput,
+    SqlConsolidationJournal,
     SqlEntryStore,
-    SqlFindings,
-    SqlGenerations,
-    SqlJournal,
+    SqlGenerationStore,
     SqlOutbox,
     SqlPolicyStore,
     migrate,
     open_record,
 )
+from hilvan_retrieval.adapters.vector.edge import EdgeProcess
+from hilvan_retrieval.adapters.vector.qdrant import QdrantIndex
 from hilvan_retrieval.core.analysis import ANALYSIS_VERSION
 from hilvan_retrieval.errors import EngineMisconfigured, SourceError
-from hilvan_retrieval.model import Generation
-from hilvan_retrieval.ports import Embedder, KeywordIndex, VectorIndex
-from hilvan_retrieval.rpc.uses import Uses
+from hilvan_retrieval.model.generation import Generation
+from hilvan_retrieval.ports.embedding import Embedder
+from hilvan_retrieval.ports.index import KeywordIndex, VectorIndex
+from hilvan_retrieval.rpc.uses import UseCases
 from hilvan_retrieval.settings import RetrievalSettings
-from hilvan_retrieval.usecases.checking import Checker
-from hilvan_retrieval.usecases.consolidating import Consolidator
-from hilvan_retrieval.usecases.indexes import Engine, Indexes, Live
-from hilvan_retrieval.usecases.indexing import Indexer
-from hilvan_retrieval.usecases.policies import PolicyBook
-from hilvan_retrieval.usecases.reading import Reader
-from hilvan_retrieval.usecases.retrieving import Retriever
-from hilvan_retrieval.usecases.writing import Writer
+from hilvan_retrieval.usecases.candidate import Retriever
+from hilvan_retrieval.usecases.consolidation import Consolidator
+from hilvan_retrieval.usecases.entry import EntryWriter
+from hilvan_retrieval.usecases.entry_read import EntryReader
+from hilvan_retrieval.usecases.generation import Engine, Live, OpenIndexes
+from hilvan_retrieval.usecases.index import IndexChecker
+from hilvan_retrieval.usecases.outbox import OutboxWorker
+from hilvan_retrieval.usecases.policy import PolicyBook
 
 Ping = Callable[[], Awaitable[None]]
 _log = structlog.get_logger()
@@ -122,7 +123,7 @@ def keyword_engine(settings: RetrievalSettings) -> Engine:
         if not settings.opensearch_url:
             return TantivyIndex(settings.data_dir / _numbered("keywords", generation))
         # The package takes most of a second to import.
-        from hilvan_retrieval.adapters.opensearch import OpenSearchIndex
+        from hilvan_retrieval.adapters.keyword.opensearch import OpenSearchIndex
 
         return OpenSearchIndex.connect(
             settings.opensearch_url,
@@ -138,7 +139,7 @@ def keyword_engine(settings: RetrievalSettings) -> Engine:
 
 
 @asynccontextmanager
-async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses, Ping]]:
+async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[UseCases, Ping]]:
     """Open every adapter, start the workers, and close all of it at the end.
 
     Raises EngineMisconfigured for an engine that answers and can't be used as it is.
@@ -154,15 +155,15 @@ async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses,
         await migrate(database, may_change=settings.record_migrate)
         await stack.enter_async_context(_own_indexes(settings, database))
         store, outbox = SqlEntryStore(database), SqlOutbox(database)
-        generations = SqlGenerations(database)
+        generations = SqlGenerationStore(database)
         wanted = list(embedders)[-1]
         vector = await stack.enter_async_context(open_vector_engine(settings, embedders, wanted))
-        indexes = Indexes(generations, outbox, vector, keyword_engine(settings), embedders)
+        indexes = OpenIndexes(generations, outbox, vector, keyword_engine(settings), embedders)
         stack.push_async_callback(indexes.close)
         await indexes.open()
         policies = PolicyBook(SqlPolicyStore(database))
         await policies.refresh()
-        indexer = Indexer(outbox, indexes)
+        indexer = OutboxWorker(outbox, indexes)
         for worker in (indexer.run(), indexes.keep_fresh(), policies.keep_fresh()):
             task = asyncio.create_task(worker)
             stack.push_async_callback(_cancelled, task)
@@ -172,16 +173,16 @@ async def open_service(settings: RetrievalSettings) -> AsyncIterator[tuple[Uses,
             return indexes.live
 
         yield (
-            Uses(
+            UseCases(
                 retriever=Retriever(live, store, policies, settings.source_cap_ms / 1000),
-                reader=Reader(store, outbox, indexes, policies),
-                writer=Writer(store, indexer, live, policies),
+                reader=EntryReader(store, outbox, indexes, policies),
+                writer=EntryWriter(store, indexer, live, policies),
                 indexes=indexes,
-                checker=Checker(generations, outbox, indexes),
+                checker=IndexChecker(generations, outbox, indexes),
                 consolidator=Consolidator(
                     store,
-                    SqlFindings(database),
-                    SqlJournal(database),
+                    SqlConsolidationInput(database),
+                    SqlConsolidationJournal(database),
                     lambda: indexes.live.embedder.model,
                     indexer.notice,
                 ),

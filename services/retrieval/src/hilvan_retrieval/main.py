@@ -13,7 +13,7 @@ from hilvan_kit.guards import standard_guards
 from hilvan_kit.logs import configure_logging
 from hilvan_kit.server import Server
 from hilvan_kit.settings import CredentialSettings, SettingsError, read_settings
-from hilvan_retrieval.adapters.records import migrate, open_record
+from hilvan_retrieval.adapters.record import migrate, open_record
 from hilvan_retrieval.composition import open_service
 from hilvan_retrieval.errors import RetrievalError
 from hilvan_retrieval.rpc.errors import TABLE

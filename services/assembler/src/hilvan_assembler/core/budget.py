@@ -9,7 +9,7 @@ fill a gap.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from hilvan_assembler.model import Reason
+from hilvan_assembler.model.kind import Reason
 
 Count = Callable[[str], int]
 

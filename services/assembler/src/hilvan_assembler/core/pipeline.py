@@ -8,22 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from hilvan_assembler.core import budget, render
 from hilvan_assembler.core.budget import Packed, Piece
-from hilvan_assembler.core.explain import decisions, notices
+from hilvan_assembler.core.decision import decisions, notices
 from hilvan_assembler.core.prune import Verdict
 from hilvan_assembler.core.ranking import Ranking, rank, section_of
-from hilvan_assembler.model import (
-    TIER_OF,
-    Assembly,
-    Curated,
-    Item,
-    Options,
-    Reason,
-    RenderedSection,
-    Retrieved,
-    Section,
-    Tier,
-)
-from hilvan_assembler.ports import ConflictJudge, Tokenizer
+from hilvan_assembler.model.assembly import Assembly, Item, RenderedSection
+from hilvan_assembler.model.candidate import Retrieved
+from hilvan_assembler.model.curation import Curated
+from hilvan_assembler.model.kind import TIER_OF, Reason, Section, Tier
+from hilvan_assembler.model.options import Options
+from hilvan_assembler.ports.contradiction import ContradictionJudge
+from hilvan_assembler.ports.tokenizer import Tokenizer
 
 
 def assemble(
@@ -31,7 +25,7 @@ def assemble(
     curated: Curated,
     options: Options,
     tokenizer: Tokenizer,
-    judge: ConflictJudge,
+    judge: ContradictionJudge,
     *,
     explain: bool = False,
 ) -> Assembly:

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from hilvan_assembler.core.evidence import announces_change
-from hilvan_assembler.model import Candidate, FoundConflict, Layer, Pair, Reason
-from hilvan_assembler.ports import ConflictJudge
+from hilvan_assembler.model.candidate import Candidate, Pair
+from hilvan_assembler.model.contradiction import FoundContradiction
+from hilvan_assembler.model.kind import Layer, Reason
+from hilvan_assembler.ports.contradiction import ContradictionJudge
 
 DUPLICATE_ABOVE = 0.92
 CONFLICT_FROM = 0.75
@@ -82,11 +84,11 @@ class Conflicts:
     candidates: Sequence[Candidate]
     relevance: Sequence[float]
     near: Near
-    judge: ConflictJudge
+    judge: ContradictionJudge
     groups: Mapping[int, Sequence[int]]
     _survivors: dict[int, int] = field(init=False)
     _known: dict[int, Verdict | None] = field(init=False, default_factory=dict)
-    found: list[FoundConflict] = field(init=False, default_factory=list)
+    found: list[FoundContradiction] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._survivors = {m: survivor for survivor, group in self.groups.items() for m in group}
@@ -119,7 +121,7 @@ class Conflicts:
 
     def _note(self, older: Candidate, newer: Candidate, evidence: str) -> None:
         if _age(older) < _age(newer) and older.layer is not Layer.NOTE:
-            self.found.append(FoundConflict(older.id, newer.id, evidence))
+            self.found.append(FoundContradiction(older.id, newer.id, evidence))
 
     def _comparable(self, index: int) -> Iterable[int]:
         """What may contradict an entry of the same owner and layer.
@@ -155,7 +157,7 @@ def prune(
     candidates: Sequence[Candidate],
     pairs: Iterable[Pair],
     relevance: Sequence[float],
-    judge: ConflictJudge,
+    judge: ContradictionJudge,
     excluded: Mapping[int, Verdict],
 ) -> Pruned:
     """Find the replaced and the duplicates among the candidates that are not excluded."""
@@ -188,7 +190,7 @@ def _superseded(
     candidates: Sequence[Candidate],
     words: Sequence[str],
     near: Near,
-    judge: ConflictJudge,
+    judge: ContradictionJudge,
     verdicts: dict[int, Verdict],
 ) -> None:
     """Explicit links win over guesses: what is linked to another candidate is out.
@@ -234,7 +236,7 @@ def _duplicates(
     candidates: Sequence[Candidate],
     words: Sequence[str],
     near: Near,
-    judge: ConflictJudge,
+    judge: ContradictionJudge,
     ranked: Sequence[int],
     verdicts: dict[int, Verdict],
 ) -> dict[int, list[int]]:
@@ -278,13 +280,15 @@ def _agree_all(
     group: Iterable[int],
     near: Near,
     candidates: Sequence[Candidate],
-    judge: ConflictJudge,
+    judge: ContradictionJudge,
 ) -> bool:
     similar = {other for other, _ in near[index]}
     return all(_agree(index, each, candidates, judge) for each in group if each in similar)
 
 
-def _agree(one: int, other: int, candidates: Sequence[Candidate], judge: ConflictJudge) -> bool:
+def _agree(
+    one: int, other: int, candidates: Sequence[Candidate], judge: ContradictionJudge
+) -> bool:
     older, newer = sorted(
         (candidates[one], candidates[other]), key=lambda each: (_age(each), each.id)
     )

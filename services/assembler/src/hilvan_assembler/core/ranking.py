@@ -3,22 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hilvan_assembler.core import fuse
+from hilvan_assembler.core import fusion as fuse
 from hilvan_assembler.core.prune import Conflicts, Verdict, order, prune
 from hilvan_assembler.core.score import score, signals
 from hilvan_assembler.core.sequence import supported
-from hilvan_assembler.model import (
-    Candidate,
-    Curated,
-    Fusion,
-    Layer,
-    Options,
-    Reason,
-    Retrieved,
-    Section,
-    Signals,
-)
-from hilvan_assembler.ports import ConflictJudge
+from hilvan_assembler.model.candidate import Candidate, Retrieved
+from hilvan_assembler.model.curation import Curated
+from hilvan_assembler.model.kind import Layer, Reason, Section
+from hilvan_assembler.model.options import Fusion, Options
+from hilvan_assembler.model.ranking import Signals
+from hilvan_assembler.ports.contradiction import ContradictionJudge
 
 PREFERENCE_CATEGORIES = frozenset({"preference", "preferences", "preferencia", "preferencias"})
 PREFERENCE_IMPORTANCE = 0.8
@@ -75,7 +69,9 @@ def relevance_of(retrieved: Retrieved, fusion: Fusion) -> list[float]:
     return supported(candidates, fuse.fuse(candidates, retrieved.lists, fusion))
 
 
-def rank(retrieved: Retrieved, curated: Curated, options: Options, judge: ConflictJudge) -> Ranking:
+def rank(
+    retrieved: Retrieved, curated: Curated, options: Options, judge: ContradictionJudge
+) -> Ranking:
     """Fuse, prune and score."""
     candidates = retrieved.candidates
     relevance = relevance_of(retrieved, options.fusion)

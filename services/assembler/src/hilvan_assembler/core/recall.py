@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from hilvan_assembler.core import render
 from hilvan_assembler.core.prune import Verdict
 from hilvan_assembler.core.ranking import Ranking
-from hilvan_assembler.model import Candidate, Options, Reason
-from hilvan_assembler.ports import Tokenizer
+from hilvan_assembler.model.candidate import Candidate
+from hilvan_assembler.model.kind import Reason
+from hilvan_assembler.model.options import Options
+from hilvan_assembler.ports.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

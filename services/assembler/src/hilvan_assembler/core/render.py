@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable
 from datetime import datetime, tzinfo
 
-from hilvan_assembler.model import Candidate, IdentityBlock, Layer, PinnedNote, Section
+from hilvan_assembler.model.candidate import Candidate
+from hilvan_assembler.model.curation import IdentityBlock, PinnedNote
+from hilvan_assembler.model.kind import Layer, Section
 
 _ESCAPES = {
     "&": "&amp;",

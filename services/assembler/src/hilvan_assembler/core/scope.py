@@ -1,6 +1,8 @@
 """What of the store a prompt is made of."""
 
-from hilvan_assembler.model import Caller, Layer, Options, Tier
+from hilvan_assembler.model.kind import Layer, Tier
+from hilvan_assembler.model.options import Options
+from hilvan_assembler.model.turn import Caller
 
 
 def layers(options: Options) -> tuple[Layer, ...]:

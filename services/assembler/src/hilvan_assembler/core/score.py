@@ -8,7 +8,9 @@ import math
 from dataclasses import dataclass
 from datetime import datetime
 
-from hilvan_assembler.model import Candidate, Options, Signals
+from hilvan_assembler.model.candidate import Candidate
+from hilvan_assembler.model.options import Options
+from hilvan_assembler.model.ranking import Signals
 
 
 @dataclass(frozen=True, slots=True)

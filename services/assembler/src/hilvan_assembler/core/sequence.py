@@ -13,7 +13,7 @@ are, and so does everything's order when nothing else of a sequence was found.
 
 from collections.abc import Mapping, Sequence
 
-from hilvan_assembler.model import Candidate
+from hilvan_assembler.model.candidate import Candidate
 
 NEIGHBOUR_WEIGHTS = {1: 0.3, 2: 0.15}
 """By distance in the thread, on either side."""

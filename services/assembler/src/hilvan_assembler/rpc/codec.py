@@ -12,10 +12,13 @@ from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.curation.v1 import curation_service_pb2 as curation_pb
 from hilvan_assembler.core.score import WEIGHTS
 from hilvan_assembler.core.snippet import snippet
-from hilvan_assembler.model import Candidate, Decision, Degradation, Item, RenderedSection, Signals
+from hilvan_assembler.model.assembly import Decision, Item, RenderedSection
+from hilvan_assembler.model.candidate import Candidate
+from hilvan_assembler.model.degradation import Degradation
+from hilvan_assembler.model.ranking import Signals
 from hilvan_assembler.rpc import names
-from hilvan_assembler.usecases.assembling import Assembled, Recalled, Searched
-from hilvan_assembler.usecases.starting import ProjectStart, Start
+from hilvan_assembler.usecases.assembly import Assembled, Recalled, Searched
+from hilvan_assembler.usecases.session import ProjectStart, Start
 
 _MISSING = {
     "vector": "hits by meaning",

@@ -2,7 +2,7 @@
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import entry_pb2, report_pb2
-from hilvan_assembler.model import FusionMethod, Layer, PartStatus, Reason, Section
+from hilvan_assembler.model.kind import FusionMethod, Layer, PartStatus, Reason, Section
 
 LAYERS = {
     entry_pb2.LAYER_MEMORY: Layer.MEMORY,

@@ -7,11 +7,11 @@ from typing import Any
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.assembler.v1 import assembler_service_pb2_grpc as rpc
-from hilvan_assembler.model import Caller
+from hilvan_assembler.model.turn import Caller
 from hilvan_assembler.rpc import codec, validation
 from hilvan_assembler.rpc.validation import Validator
-from hilvan_assembler.usecases.assembling import Assembler
-from hilvan_assembler.usecases.starting import Starter
+from hilvan_assembler.usecases.assembly import Assembler
+from hilvan_assembler.usecases.session import Starter
 from hilvan_kit.deadlines import Deadline
 from hilvan_kit.guards import credentials, principal
 from hilvan_kit.validation import InvalidRequest
@@ -21,7 +21,7 @@ Context = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class UseCases:
     """The use cases behind the wire, and the clock of the edge."""
 
     assembler: Assembler
@@ -38,7 +38,7 @@ class Uses:
 class AssemblerServicer(rpc.AssemblerServiceServicer):
     """Translates, validates, delegates."""
 
-    def __init__(self, uses: Uses) -> None:
+    def __init__(self, uses: UseCases) -> None:
         """Take the use cases."""
         self._uses = uses
 

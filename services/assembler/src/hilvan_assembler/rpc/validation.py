@@ -7,18 +7,11 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
-from hilvan_assembler.model import (
-    DEFAULT_BUDGETS,
-    CandidateRequest,
-    Fusion,
-    Layer,
-    Options,
-    Section,
-    Source,
-    Tier,
-)
+from hilvan_assembler.model.candidate import CandidateRequest
+from hilvan_assembler.model.kind import Layer, Section, Source, Tier
+from hilvan_assembler.model.options import DEFAULT_BUDGETS, Fusion, Options
 from hilvan_assembler.rpc import names
-from hilvan_assembler.usecases.assembling import Wanted
+from hilvan_assembler.usecases.assembly import Wanted
 from hilvan_kit.tokens import TokenCounter, Tokenizers
 from hilvan_kit.validation import Faults, refuse, scan
 

@@ -6,7 +6,8 @@ from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 from hilvan_assembler.errors import ServiceError, ServiceTimeout
-from hilvan_assembler.model import Degradation, PartStatus
+from hilvan_assembler.model.degradation import Degradation
+from hilvan_assembler.model.kind import PartStatus
 from hilvan_kit.deadlines import Deadline
 
 RESERVE_SECONDS = 0.015

@@ -6,16 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hilvan_curation.core.vault import PROJECT_MARKER, SPACE_MARKER
-from hilvan_curation.model import (
-    Axis,
-    Fault,
-    Members,
-    Note,
-    Project,
-    Space,
-    SpaceKind,
-    SpaceSnapshot,
-)
+from hilvan_curation.model.category import Axis
+from hilvan_curation.model.note import Fault, Note
+from hilvan_curation.model.space import Members, Project, Space, SpaceKind
+from hilvan_curation.model.vault import SpaceSnapshot
 from hilvan_kit.auth import Principal, Role
 
 PIN_TAG = "always-load"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from hilvan_curation.core.yaml_text import WORD, Value
-from hilvan_curation.model import Fault
+from hilvan_curation.model.note import Fault
 
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")

@@ -16,7 +16,7 @@ from hilvan_curation.core import yaml_text
 from hilvan_curation.core.fields import Field, bare_tag
 from hilvan_curation.core.yaml_text import Scalar, Value
 from hilvan_curation.errors import FrontmatterBroken
-from hilvan_curation.model import Fault
+from hilvan_curation.model.note import Fault
 
 MAX_FRONTMATTER_BYTES = 65_536
 

@@ -17,10 +17,12 @@ from itertools import chain, count
 
 from hilvan_curation.core import frontmatter
 from hilvan_curation.core.fields import Field, Reader, as_choice, as_id, as_tags, as_text
-from hilvan_curation.core.passages import first_heading
-from hilvan_curation.core.roles import category, identity, stem
+from hilvan_curation.core.passage import first_heading
+from hilvan_curation.core.role import category, identity, stem
 from hilvan_curation.errors import FrontmatterBroken, InvalidPath
-from hilvan_curation.model import Fault, Note, Project, Space, SpaceKind, SpaceSnapshot
+from hilvan_curation.model.note import Fault, Note
+from hilvan_curation.model.space import Project, Space, SpaceKind
+from hilvan_curation.model.vault import SpaceSnapshot
 
 SPACE_MARKER = ".hilvan-space.yaml"
 PROJECT_MARKER = ".hilvan-project.yaml"

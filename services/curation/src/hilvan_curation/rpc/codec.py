@@ -7,24 +7,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from hilvan.common.v1 import entry_pb2
 from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan_curation.core.access import PIN_TAG, Vaults
-from hilvan_curation.core.resolve import (
-    Element,
-    ElementKind,
-    Resolution,
-    Verdict,
-    is_muted,
-    owner_of,
-)
-from hilvan_curation.core.sessions import NoteChange, NoteDelta
-from hilvan_curation.model import (
-    CategoryNote,
-    Fault,
-    IdentityBlock,
-    IdentityGroup,
-    Note,
-    Project,
-    SpaceSnapshot,
-)
+from hilvan_curation.core.scope import Element, ElementKind, Resolution, Verdict, is_muted, owner_of
+from hilvan_curation.core.session import NoteChange, NoteDelta
+from hilvan_curation.model.category import CategoryNote
+from hilvan_curation.model.identity import IdentityBlock, IdentityGroup
+from hilvan_curation.model.note import Fault, Note
+from hilvan_curation.model.space import Project
+from hilvan_curation.model.vault import SpaceSnapshot
 from hilvan_kit.auth import Principal
 
 _AXES = {

@@ -12,7 +12,9 @@ from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan.curation.v1 import curation_service_pb2_grpc as rpc
 from hilvan_curation.core.access import Vaults
 from hilvan_curation.core.counting import Count, remembered
-from hilvan_curation.model import Members, Note, SpaceKind, SpaceSnapshot
+from hilvan_curation.model.note import Note
+from hilvan_curation.model.space import Members, SpaceKind
+from hilvan_curation.model.vault import SpaceSnapshot
 from hilvan_curation.rpc import codec
 from hilvan_curation.rpc.unbuilt import Unbuilt
 from hilvan_curation.usecases.curating import Curator, folders

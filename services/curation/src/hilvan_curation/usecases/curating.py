@@ -6,16 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from hilvan_curation.core import frontmatter, sessions
+from hilvan_curation.core import frontmatter
+from hilvan_curation.core import session as sessions
 from hilvan_curation.core.access import PIN_TAG, Vaults
 from hilvan_curation.core.counting import Count
-from hilvan_curation.core.resolve import (
-    PERSONAL_TOKENS,
-    PROJECT_TOKENS,
-    Budget,
-    Resolution,
-    resolve,
-)
+from hilvan_curation.core.scope import PERSONAL_TOKENS, PROJECT_TOKENS, Budget, Resolution, resolve
 from hilvan_curation.core.vault import stamp
 from hilvan_curation.errors import (
     CategoryNotFound,
@@ -29,18 +24,13 @@ from hilvan_curation.errors import (
     SpaceNotFound,
     WriteRefused,
 )
-from hilvan_curation.model import (
-    Axis,
-    CategoryNote,
-    Members,
-    Note,
-    Project,
-    Session,
-    SpaceKind,
-    SpaceSnapshot,
-)
-from hilvan_curation.ports import MetadataStore
-from hilvan_curation.usecases.catalogue import Catalogue
+from hilvan_curation.model.category import Axis, CategoryNote
+from hilvan_curation.model.note import Note
+from hilvan_curation.model.session import Session
+from hilvan_curation.model.space import Members, Project, SpaceKind
+from hilvan_curation.model.vault import SpaceSnapshot
+from hilvan_curation.ports.metadata import MetadataStore
+from hilvan_curation.usecases.vault import Catalogue
 from hilvan_kit.auth import Principal, Role
 
 

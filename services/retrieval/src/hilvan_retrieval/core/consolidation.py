@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from hilvan_retrieval.core.outcomes import linked, reinforced
-from hilvan_retrieval.core.twins import MERGED_LAYERS
-from hilvan_retrieval.model import Action, Entry, Layer, Proposal, RecordedConflict, Step
+from hilvan_retrieval.core.duplicate import MERGED_LAYERS
+from hilvan_retrieval.core.entry import linked, reinforced
+from hilvan_retrieval.model.consolidation import Action, Proposal, Step
+from hilvan_retrieval.model.contradiction import RecordedContradiction
+from hilvan_retrieval.model.entry import Entry, Layer
 
 MOST_TAGS = 32
 """As many as a request may give an entry."""
@@ -50,7 +52,7 @@ def is_live(entry: Entry, now: datetime) -> bool:
     return not entry.superseded_by and entry.live_from_ms <= now_ms < entry.live_until_ms
 
 
-def retirement(conflict: RecordedConflict) -> Proposal:
+def retirement(conflict: RecordedContradiction) -> Proposal:
     """Propose what a conflict asks for."""
     found = conflict.found
     return Proposal(

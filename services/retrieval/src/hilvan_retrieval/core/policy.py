@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from hilvan_kit.auth import Principal, Role
-from hilvan_retrieval.model import Axis, Owner, SpacePolicy, TenantPolicy, Uid, entry_uid
+from hilvan_retrieval.model.entry import Axis, Owner, Uid, entry_uid
+from hilvan_retrieval.model.policy import SpacePolicy, TenantPolicy
 
 
 def can_read(policy: TenantPolicy, who: Principal, owner: Owner) -> bool:

@@ -11,16 +11,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
-from hilvan_retrieval.core.merge import Candidate, ListReport, SimilarPairs
-from hilvan_retrieval.model import (
-    CategoryMute,
-    Entry,
-    EntryMute,
-    Origin,
-    Owner,
-    RequestKey,
-    SpacePolicy,
-)
+from hilvan_retrieval.core.candidate import Candidate, ListReport, SimilarPairs
+from hilvan_retrieval.model.entry import Entry, Origin, Owner, RequestKey
+from hilvan_retrieval.model.policy import CategoryMute, EntryMute, SpacePolicy
 from hilvan_retrieval.rpc.columns import candidate_columns
 from hilvan_retrieval.rpc.numbers import (
     AXES,
@@ -31,7 +24,7 @@ from hilvan_retrieval.rpc.numbers import (
     given_time,
     time_fields,
 )
-from hilvan_retrieval.usecases.retrieving import Candidates, PartStatus, SourceReport
+from hilvan_retrieval.usecases.candidate import Candidates, PartStatus, SourceReport
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_ORIGIN = Origin()

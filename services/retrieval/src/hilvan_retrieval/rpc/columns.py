@@ -8,8 +8,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
-from hilvan_retrieval.core.merge import Candidate
-from hilvan_retrieval.model import Entry, Owner
+from hilvan_retrieval.core.candidate import Candidate
+from hilvan_retrieval.model.entry import Entry, Owner
 from hilvan_retrieval.rpc.numbers import AXIS_NUMBERS, LAYER_NUMBERS, time_fields
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -6,7 +6,8 @@ from contextlib import aclosing
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_kit.guards import principal
 from hilvan_kit.paging import page_key, page_token
-from hilvan_retrieval.model import Action, FoundConflict, Run, Step, UndoOutcome
+from hilvan_retrieval.model.consolidation import Action, Run, Step, UndoOutcome
+from hilvan_retrieval.model.contradiction import FoundContradiction
 from hilvan_retrieval.rpc import codec, validation
 from hilvan_retrieval.rpc.uses import Context, Methods, service_tenant
 
@@ -27,7 +28,8 @@ class ConsolidationMethods(Methods):
         """See the proto."""
         validation.conflicts(request)
         found = [
-            FoundConflict(each.older_id, each.newer_id, each.evidence) for each in request.conflicts
+            FoundContradiction(each.older_id, each.newer_id, each.evidence)
+            for each in request.conflicts
         ]
         who = principal()
         owners = self._uses.policies.writable_owners(who)

@@ -5,8 +5,9 @@ from datetime import datetime
 
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_kit.validation import Faults, refuse, scan
-from hilvan_retrieval.core.outcomes import ImportFaults
-from hilvan_retrieval.model import EmbeddingModel, Entry, Vector
+from hilvan_retrieval.core.entry import ImportFaults
+from hilvan_retrieval.model.embedding import EmbeddingModel, Vector
+from hilvan_retrieval.model.entry import Entry
 from hilvan_retrieval.rpc import codec, validation
 
 Pairs = list[tuple[str, str]]

@@ -5,13 +5,16 @@ from collections.abc import AsyncIterator, Sequence
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_kit.auth import Role
 from hilvan_kit.guards import principal
-from hilvan_retrieval.model import BUCKETS, GenerationState, ParkedRow, Source
+from hilvan_retrieval.model.entry import BUCKETS
+from hilvan_retrieval.model.generation import GenerationState
+from hilvan_retrieval.model.index import Source
+from hilvan_retrieval.model.outbox import ParkedRow
 from hilvan_retrieval.rpc import codec, validation
 from hilvan_retrieval.rpc.numbers import SOURCE_NUMBERS, SOURCES
 from hilvan_retrieval.rpc.uses import Context, Methods, service_tenant
-from hilvan_retrieval.usecases.checking import Checked, CheckedBucket
-from hilvan_retrieval.usecases.reading import OpenedState
-from hilvan_retrieval.usecases.retrieving import PartStatus
+from hilvan_retrieval.usecases.candidate import PartStatus
+from hilvan_retrieval.usecases.entry_read import OpenedState
+from hilvan_retrieval.usecases.index import Checked, CheckedBucket
 
 PARKED_SHOWN = 100
 """Parked writes of one index that are told."""

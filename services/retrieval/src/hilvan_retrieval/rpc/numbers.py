@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 from hilvan.common.v1 import entry_pb2
-from hilvan_retrieval.model import Axis, Layer, Source
+from hilvan_retrieval.model.entry import Axis, Layer
+from hilvan_retrieval.model.index import Source
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

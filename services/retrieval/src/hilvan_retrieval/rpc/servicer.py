@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_kit.guards import principal
 from hilvan_kit.paging import page_key, page_token
-from hilvan_retrieval.core import outcomes
-from hilvan_retrieval.model import Entry, RequestKey
+from hilvan_retrieval.core import entry as outcomes
+from hilvan_retrieval.model.entry import Entry, RequestKey
 from hilvan_retrieval.rpc import codec, importing, validation
 from hilvan_retrieval.rpc.consolidation import ConsolidationMethods
 from hilvan_retrieval.rpc.indexes import IndexMethods

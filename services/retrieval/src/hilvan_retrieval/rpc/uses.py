@@ -9,27 +9,27 @@ from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
 from hilvan_kit.auth import PermissionDenied, Reason, Role
 from hilvan_kit.deadlines import Deadline
 from hilvan_kit.guards import principal
-from hilvan_retrieval.usecases.checking import Checker
-from hilvan_retrieval.usecases.consolidating import Consolidator
-from hilvan_retrieval.usecases.indexes import Indexes
-from hilvan_retrieval.usecases.policies import PolicyBook
-from hilvan_retrieval.usecases.reading import Reader
-from hilvan_retrieval.usecases.retrieving import Retriever
-from hilvan_retrieval.usecases.writing import Writer
+from hilvan_retrieval.usecases.candidate import Retriever
+from hilvan_retrieval.usecases.consolidation import Consolidator
+from hilvan_retrieval.usecases.entry import EntryWriter
+from hilvan_retrieval.usecases.entry_read import EntryReader
+from hilvan_retrieval.usecases.generation import OpenIndexes
+from hilvan_retrieval.usecases.index import IndexChecker
+from hilvan_retrieval.usecases.policy import PolicyBook
 
 Context = Any
 """grpc.aio's servicer context; its generics say nothing that is used here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class UseCases:
     """The use cases behind the wire, and the clock of the edge."""
 
     retriever: Retriever
-    reader: Reader
-    writer: Writer
-    indexes: Indexes
-    checker: Checker
+    reader: EntryReader
+    writer: EntryWriter
+    indexes: OpenIndexes
+    checker: IndexChecker
     consolidator: Consolidator
     policies: PolicyBook
     now: Callable[[], datetime]
@@ -43,7 +43,7 @@ class Uses:
 class Methods(rpc.RetrievalServiceServicer):
     """Some of the service's methods: they translate, validate, delegate."""
 
-    def __init__(self, uses: Uses) -> None:
+    def __init__(self, uses: UseCases) -> None:
         """Take the use cases."""
         self._uses = uses
 

@@ -10,8 +10,9 @@ from google.protobuf.message import Message
 from hilvan.common.v1 import entry_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_kit.validation import Faults, refuse, scan
-from hilvan_retrieval.core.plan import ALL_SOURCES, CandidateRequest
-from hilvan_retrieval.model import EmbeddingModel, Layer, Owner, Vector
+from hilvan_retrieval.core.filter import ALL_SOURCES, CandidateRequest
+from hilvan_retrieval.model.embedding import EmbeddingModel, Vector
+from hilvan_retrieval.model.entry import Layer, Owner
 from hilvan_retrieval.rpc import codec
 from hilvan_retrieval.rpc.numbers import LAYERS, SOURCES
 

@@ -9,6 +9,7 @@ from hilvan_assembler.core.evidence.announcing import announces_change
 from hilvan_assembler.core.evidence.judging import judge
 from hilvan_assembler.core.evidence.model import Statement
 from hilvan_assembler.core.evidence.reading import read
-from hilvan_assembler.model import Conflict, EvidenceKind
+from hilvan_assembler.model.contradiction import Contradiction
+from hilvan_assembler.model.kind import EvidenceKind
 
-__all__ = ["Conflict", "EvidenceKind", "Statement", "announces_change", "judge", "read"]
+__all__ = ["Contradiction", "EvidenceKind", "Statement", "announces_change", "judge", "read"]

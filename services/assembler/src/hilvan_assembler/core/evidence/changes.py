@@ -6,7 +6,7 @@ Each is directed: ``judging`` tries both ways, so that a conflict is found which
 from hilvan_assembler.core.evidence.classes import MULTI_VALUED, NAME_CLASS
 from hilvan_assembler.core.evidence.frames import first_slot, numbered, same_subject
 from hilvan_assembler.core.evidence.model import Change, Clause, Finding
-from hilvan_assembler.model import EvidenceKind
+from hilvan_assembler.model.kind import EvidenceKind
 
 _MAX_DETAIL = 3
 """Words that an assertion may have beyond its denial and still be denied by it."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hilvan_assembler.core.evidence import changes, rules
 from hilvan_assembler.core.evidence.frames import same_frame
 from hilvan_assembler.core.evidence.model import Clause, Finding, Statement
-from hilvan_assembler.model import Conflict
+from hilvan_assembler.model.contradiction import Contradiction
 
 Rule = Callable[[Clause, Clause], Finding | None]
 
@@ -25,7 +25,7 @@ _MUTUAL: tuple[Rule, ...] = (
 """Rules of two clauses with one frame (`same_frame`)."""
 
 
-def judge(older: Statement, newer: Statement) -> Conflict | None:
+def judge(older: Statement, newer: Statement) -> Contradiction | None:
     """Whether both can't hold now, and by what evidence. Never raises.
 
     A conflict is found for (a, b) exactly when one is found for (b, a): which side wins is the
@@ -38,7 +38,7 @@ def judge(older: Statement, newer: Statement) -> Conflict | None:
     return None
 
 
-def _judge(older: Clause, newer: Clause) -> Conflict | None:
+def _judge(older: Clause, newer: Clause) -> Contradiction | None:
     if _strangers(older, newer):
         return None
     if older.negative is not newer.negative and (found := _either_way(_DENIALS, older, newer)):
@@ -61,7 +61,7 @@ def _strangers(older: Clause, newer: Clause) -> bool:
     )
 
 
-def _either_way(directed: tuple[Rule, ...], older: Clause, newer: Clause) -> Conflict | None:
+def _either_way(directed: tuple[Rule, ...], older: Clause, newer: Clause) -> Contradiction | None:
     for rule in directed:
         if found := rule(older, newer):
             return _conflict(found, older, newer)
@@ -71,5 +71,7 @@ def _either_way(directed: tuple[Rule, ...], older: Clause, newer: Clause) -> Con
     return None
 
 
-def _conflict(found: Finding, older: Clause, newer: Clause) -> Conflict:
-    return Conflict(found.kind, older.span(found.first), newer.span(found.second), found.confidence)
+def _conflict(found: Finding, older: Clause, newer: Clause) -> Contradiction:
+    return Contradiction(
+        found.kind, older.span(found.first), newer.span(found.second), found.confidence
+    )

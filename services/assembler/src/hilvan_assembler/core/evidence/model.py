@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from hilvan_assembler.model import EvidenceKind
+from hilvan_assembler.model.kind import EvidenceKind
 
 
 class Mood(StrEnum):

@@ -24,7 +24,7 @@ from hilvan_assembler.core.evidence.frames import (
 )
 from hilvan_assembler.core.evidence.lexicon import SLOT_NOUNS
 from hilvan_assembler.core.evidence.model import Clause, Finding, Tokens
-from hilvan_assembler.model import EvidenceKind
+from hilvan_assembler.model.kind import EvidenceKind
 
 _MAX_DETAIL = 3
 """Words that one side may have beyond the other and still speak of the same."""

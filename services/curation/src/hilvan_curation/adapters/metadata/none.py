@@ -5,7 +5,8 @@ from datetime import datetime
 from pathlib import Path
 
 from hilvan_curation.errors import MetadataRequired
-from hilvan_curation.model import Members, NoteMark, Session
+from hilvan_curation.model.session import NoteMark, Session
+from hilvan_curation.model.space import Members
 
 
 class NoMetadata:

@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from hilvan_curation.adapters.metadata.database import migrate, open_postgres, open_sqlite
 from hilvan_curation.adapters.metadata.tables import members, sessions, vaults
 from hilvan_curation.errors import SessionNotFound
-from hilvan_curation.model import Members, NoteMark, Session
+from hilvan_curation.model.session import NoteMark, Session
+from hilvan_curation.model.space import Members
 from hilvan_kit.sql import Database
 
 _acknowledged = sessions.c.acknowledged.is_(True)

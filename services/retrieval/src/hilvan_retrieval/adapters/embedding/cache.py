@@ -5,8 +5,8 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from hilvan_retrieval.model import EmbeddingModel, Matrix, Vector
-from hilvan_retrieval.ports import Embedder
+from hilvan_retrieval.model.embedding import EmbeddingModel, Matrix, Vector
+from hilvan_retrieval.ports.embedding import Embedder
 
 
 class CachedEmbedder:

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from hilvan_retrieval.errors import EngineMisconfigured
-from hilvan_retrieval.model import Calibration, EmbeddingModel
+from hilvan_retrieval.model.embedding import Calibration, EmbeddingModel
 
 DESCRIPTION_FILE = "model.toml"
 

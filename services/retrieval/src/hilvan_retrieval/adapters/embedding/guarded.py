@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from hilvan_kit.breaker import Attempt, Breaker, Refused
 from hilvan_retrieval.errors import SourceError, SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import EmbeddingModel, Matrix, Vector
-from hilvan_retrieval.ports import Embedder
+from hilvan_retrieval.model.embedding import EmbeddingModel, Matrix, Vector
+from hilvan_retrieval.ports.embedding import Embedder
 
 LATE_SECONDS = 1.0
 

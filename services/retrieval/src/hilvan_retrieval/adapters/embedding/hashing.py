@@ -9,7 +9,7 @@ import numpy as np
 
 from hilvan_retrieval.adapters.embedding.vectors import unit_rows
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import Calibration, EmbeddingModel, Matrix, Vector
+from hilvan_retrieval.model.embedding import Calibration, EmbeddingModel, Matrix, Vector
 
 _WORD = re.compile(r"\w+")
 _TRIGRAM_WEIGHT = 0.4

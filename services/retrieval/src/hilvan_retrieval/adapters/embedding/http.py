@@ -12,7 +12,7 @@ import orjson
 from hilvan_retrieval.adapters.embedding.description import ModelDescription
 from hilvan_retrieval.adapters.embedding.vectors import Window, join_windows, unit_rows
 from hilvan_retrieval.errors import EngineMisconfigured, SourceTimeout, SourceUnavailable
-from hilvan_retrieval.model import EmbeddingModel, Matrix, Vector
+from hilvan_retrieval.model.embedding import EmbeddingModel, Matrix, Vector
 
 _TEXTS_A_REQUEST = 32
 _BYTES_A_REQUEST = 256 * 1024

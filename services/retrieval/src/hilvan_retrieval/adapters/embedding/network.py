@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from hilvan_retrieval.adapters.embedding.description import ModelDescription, Pooling
 from hilvan_retrieval.adapters.embedding.vectors import Window, unit_rows
 from hilvan_retrieval.errors import EngineMisconfigured, SourceUnavailable
-from hilvan_retrieval.model import Matrix
+from hilvan_retrieval.model.embedding import Matrix
 
 if TYPE_CHECKING:
     import onnxruntime as ort

@@ -16,7 +16,7 @@ from hilvan_retrieval.adapters.embedding.description import ModelDescription
 from hilvan_retrieval.adapters.embedding.network import Network, batches
 from hilvan_retrieval.adapters.embedding.vectors import join_windows
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import EmbeddingModel, Matrix, Vector
+from hilvan_retrieval.model.embedding import EmbeddingModel, Matrix, Vector
 
 _T = TypeVar("_T")
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hilvan_retrieval.errors import SourceUnavailable
-from hilvan_retrieval.model import Matrix
+from hilvan_retrieval.model.embedding import Matrix
 
 _Content = TypeVar("_Content")
 

@@ -1,0 +1,69 @@
+"""What people chose for a scope: pins, identity, mutes."""
+
+from dataclasses import dataclass
+
+from hilvan_assembler.model.kind import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedNote:
+    """A pinned note in its order. ``loaded`` is curation's own verdict on it."""
+
+    id: str
+    title: str
+    text: str
+    loaded: bool = True
+    reason: Reason = Reason.RENDERED
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityBlock:
+    """A piece of who the assistant is."""
+
+    id: str
+    group: str
+    kind: str
+    text: str
+    active: bool = True
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Curated:
+    """What curation answered: pins and identity in order, and what is muted.
+
+    ``vouched_for`` are the owners of whom it is known what is muted; None: everybody.
+    """
+
+    pins: tuple[PinnedNote, ...] = ()
+    identity: tuple[IdentityBlock, ...] = ()
+    muted: frozenset[tuple[str, str]] = frozenset()
+    vouched_for: frozenset[str] | None = None
+
+    @property
+    def loaded_pins(self) -> tuple[PinnedNote, ...]:
+        """The pins that curation loads, in their order."""
+        return tuple(pin for pin in self.pins if pin.loaded)
+
+    @property
+    def active_identity(self) -> tuple[IdentityBlock, ...]:
+        """The blocks that are in use, in their order."""
+        return tuple(block for block in self.identity if block.active)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of a scope as curation resolved it; ``wire`` is its message, passed through."""
+
+    note_id: str
+    is_memory: bool
+    muted: bool
+    wire: object
+
+
+@dataclass(frozen=True, slots=True)
+class CurationAnswer:
+    """What curation answered of a scope."""
+
+    curated: Curated
+    elements: tuple[Element, ...] = ()

@@ -1,0 +1,69 @@
+"""Tells retrieval what was noticed while assembling, without delaying an answer."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import suppress
+from typing import Generic, TypeVar
+
+import structlog
+
+from hilvan_assembler.errors import AssemblerError
+from hilvan_assembler.model.turn import Caller
+
+REPORT_SECONDS = 5.0
+"""How long findings are gathered: a report a turn took a fifth of a busy call's time. What is
+gathered is lost when the process is killed; it will be found again."""
+
+CALLERS_MOST = 1_000
+"""Callers whose findings are gathered at once; those of further ones are dropped."""
+
+_log = structlog.get_logger()
+
+Finding = TypeVar("Finding", bound=Hashable)
+Tell = Callable[[Caller, Sequence[Finding]], Awaitable[None]]
+
+
+class Reports(Generic[Finding]):
+    """Gathers findings of one kind by caller. What is found twice in a report counts once."""
+
+    def __init__(
+        self, what: str, tell: Tell[Finding], most: int, seconds: float = REPORT_SECONDS
+    ) -> None:
+        """``tell`` takes at most ``most`` of ``what``, gathered for ``seconds``."""
+        self._what = what
+        self._tell = tell
+        self._most = most
+        self._seconds = seconds
+        self._found: dict[Caller, dict[Finding, None]] = {}
+        self._closing = asyncio.Event()
+        self._sending: asyncio.Task[None] | None = None
+
+    def add(self, caller: Caller, findings: Sequence[Finding]) -> None:
+        """Note what was found in a caller's turn."""
+        if not findings or (caller not in self._found and len(self._found) >= CALLERS_MOST):
+            return
+        self._found.setdefault(caller, {}).update(dict.fromkeys(findings))
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send())
+
+    async def close(self) -> None:
+        """Tell what was gathered, now."""
+        self._closing.set()
+        if self._sending is not None:
+            await self._sending
+
+    async def _send(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds):
+                await self._closing.wait()
+        while self._found:
+            caller = next(iter(self._found))
+            findings = list(self._found.pop(caller))
+            for start in range(0, len(findings), self._most):
+                await self._report(caller, findings[start : start + self._most])
+
+    async def _report(self, caller: Caller, findings: Sequence[Finding]) -> None:
+        try:
+            await self._tell(caller, findings)
+        except AssemblerError as error:
+            _log.warning("not recorded", what=self._what, error=repr(error))
