@@ -286,9 +286,12 @@ async def serving(
     )
     server = Server(
         settings,
-        SERVICE,
+        {
+            SERVICE: lambda server: rpc.add_AssemblerServiceServicer_to_server(
+                AssemblerServicer(uses), server
+            )
+        },
         standard_guards(authenticator, TABLE),
-        lambda server: rpc.add_AssemblerServiceServicer_to_server(AssemblerServicer(uses), server),
         lambda: asyncio.sleep(0),
     )
     await server.start()

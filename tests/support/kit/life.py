@@ -58,9 +58,8 @@ def make(
     """A server of the four shapes."""
     return Server(
         Settings(**settings),
-        SERVICE,
+        {SERVICE: lambda server: server.add_generic_rpc_handlers((shapes(act),))},
         guards,
-        lambda server: server.add_generic_rpc_handlers((shapes(act),)),
         ping,
     )
 

@@ -65,7 +65,7 @@ async def serve() -> None:
             """Always ready: without the other services it still answers, and says so."""
 
         guards = standard_guards(authenticator, TABLE)
-        await Server(settings, SERVICE, guards, add_to, ping).run()
+        await Server(settings, {SERVICE: add_to}, guards, ping).run()
 
 
 def main() -> None:

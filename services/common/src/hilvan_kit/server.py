@@ -9,7 +9,7 @@ import gc
 import os
 import signal
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Thread
 from wsgiref.simple_server import WSGIServer
@@ -52,16 +52,15 @@ class Server:
     def __init__(
         self,
         settings: ServerSettings,
-        service_name: str,
+        servicers: Mapping[str, Callable[[grpc.aio.Server], None]],
         guards: Sequence[Guard],
-        add_to: Callable[[grpc.aio.Server], None],
         ping: Callable[[], Awaitable[None]],
     ) -> None:
-        """``add_to`` registers the servicer, ``ping`` raises while an adapter can't serve."""
+        """``servicers`` are added under their names; ``ping`` raises while one can't serve."""
         self._settings = settings
-        self._names = (service_name, "")
+        self._servicers = servicers
+        self._names = (*servicers, "")
         self._guards = guards
-        self._add_to = add_to
         self._ping = ping
         self._health = HealthServicer()
         self._server: grpc.aio.Server | None = None
@@ -78,11 +77,12 @@ class Server:
         await self._set(_NOT_SERVING)
         await self._health.set(LIVENESS, _SERVING)
         server = grpc.aio.server(interceptors=[Guarded(self._guards)], options=OPTIONS)
-        self._add_to(server)
+        for add_to in self._servicers.values():
+            add_to(server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection(
             (
-                self._names[0],
+                *self._servicers,
                 health_pb2.DESCRIPTOR.services_by_name["Health"].full_name,
                 reflection.SERVICE_NAME,
             ),

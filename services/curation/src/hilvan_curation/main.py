@@ -81,7 +81,7 @@ async def serve() -> None:
             rpc.add_CurationServiceServicer_to_server(servicer, server)
 
         guards = standard_guards(authenticator, TABLE)
-        await Server(settings, SERVICE, guards, add_to, ping).run()
+        await Server(settings, {SERVICE: add_to}, guards, ping).run()
 
 
 async def _cancelled(task: "asyncio.Task[None]") -> None:

@@ -37,7 +37,7 @@ async def serve() -> None:
             rpc.add_RetrievalServiceServicer_to_server(RetrievalServicer(uses), server)
 
         guards = standard_guards(authenticator, TABLE)
-        await Server(settings, SERVICE, guards, add_to, ping).run()
+        await Server(settings, {SERVICE: add_to}, guards, ping).run()
 
 
 async def migrate_only() -> None:
