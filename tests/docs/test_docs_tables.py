@@ -73,23 +73,23 @@ def test_the_table_of_errors_has_every_reason_of_every_service() -> None:
     ("what", "bounds"),
     [
         ("A message on the wire", [f"{MAX_MESSAGE_BYTES // KIB**2} MiB"]),
-        ("Query", [retrieval_bounds.QUERY_MOST, assembler_bounds.QUERY_MOST]),
+        ("Query", [retrieval_bounds.QUERY_MOST, assembler_bounds.MAX_QUERY_CHARACTERS]),
         ("Text of an entry", [retrieval_bounds.TEXT_MOST]),
         ("Topics or tags of an entry", [retrieval_bounds.LIST_MOST]),
         ("Steps of a procedure", [retrieval_bounds.STEPS_MOST, retrieval_bounds.SHORT_MOST]),
         ("Candidates a layer and source", [retrieval_bounds.CANDIDATES_MOST]),
-        ("Hits of a search", [assembler_bounds.HITS_MOST, assembler_bounds.SEARCH_LIMIT]),
+        ("Hits of a search", [assembler_bounds.MAX_HITS, assembler_bounds.DEFAULT_SEARCH_LIMIT]),
         ("Owners of one request", [retrieval_bounds.OWNERS_MOST]),
         ("Ids of one request", [retrieval_bounds.IDS_MOST]),
         ("Records of an import batch", [retrieval_bounds.BATCH_MOST]),
         ("A page of a list", [retrieval_bounds.PAGE_MOST, curation_bounds.PAGE_MOST]),
-        ("Token budget of a tier, or of a recall", [assembler_bounds.BUDGET_MOST]),
+        ("Token budget of a tier, or of a recall", [assembler_bounds.MAX_BUDGET]),
         (
             "Token budget of a scope",
             [curation_bounds.BUDGET_MOST, resolve.PERSONAL_TOKENS, resolve.PROJECT_TOKENS],
         ),
         ("Elements of a scope that load", [resolve.MOST_ITEMS]),
-        ("Category boosts", [assembler_bounds.BOOSTS_MOST, assembler_bounds.BOOST_MOST]),
+        ("Category boosts", [assembler_bounds.MAX_BOOSTS, assembler_bounds.MAX_BOOST]),
         (
             "A note's file",
             [

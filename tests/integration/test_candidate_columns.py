@@ -1,5 +1,6 @@
 """Candidates as columns say the same as candidates as messages."""
 
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -7,11 +8,15 @@ from hypothesis import strategies as st
 
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan_assembler.adapters.services.candidate_columns import candidates
+from hilvan_assembler.adapters.services.candidate_columns import entry as read_entry
+from hilvan_assembler.model.entry import Entry as AssemblerEntry
+from hilvan_assembler.rpc.messages import entry_message
 from hilvan_retrieval.core.candidate import Candidate, Found
 from hilvan_retrieval.model.entry import Axis, Entry, Layer, Origin, Owner
 from hilvan_retrieval.rpc.codec import candidate_fields
 from hilvan_retrieval.rpc.columns import candidate_columns
 
+NAMES = [field.name for field in fields(AssemblerEntry)]
 MOMENTS = st.integers(0, 4 * 10**15).map(
     lambda micros: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 )
@@ -61,7 +66,10 @@ def test_both_forms_say_the_same(found: list[Candidate]) -> None:
     messages = pb.RetrieveCandidatesResponse(
         candidates=[candidate_fields(each) for each in found]  # type: ignore[misc]  # dictionaries
     ).candidates
-    assert [row.wire.message() for row in rows] == [each.entry for each in messages]  # type: ignore[attr-defined]
+    assert [entry_message(row) for row in rows] == [each.entry for each in messages]
+    for row, message in zip(rows, messages, strict=True):
+        whole = {name: getattr(row, name) for name in NAMES}
+        assert read_entry(message.entry) == AssemblerEntry(**whole)
     for row, each in zip(rows, found, strict=True):
         entry = each.entry
         assert (row.id, row.layer.value, row.owner) == (

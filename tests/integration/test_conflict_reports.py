@@ -6,17 +6,18 @@ from datetime import timedelta
 
 import grpc
 import pytest
-from support.assembler.doubles import MemoryCuration
-from support.assembler.values import WORDS, options
+from support.assembler.doubles import MemoryCuration, turn
 from support.retrieval.record import ANA, DESK, T0, entry
 from support.retrieval.service import Served, serve
 
 from hilvan_assembler.adapters.contradiction import evidence_judge
 from hilvan_assembler.adapters.services.retrieval import GrpcRetrieval
-from hilvan_assembler.model.kind import Reason
+from hilvan_assembler.composition import compose
+from hilvan_assembler.model.kind import Reason, View
 from hilvan_assembler.model.turn import Caller
-from hilvan_assembler.usecases.assembly import Assembled, Assembler, Wanted
-from hilvan_kit.deadlines import Deadline
+from hilvan_assembler.ports import Ports
+from hilvan_assembler.usecases.assembly import Assembled
+from hilvan_kit.tokens import Tokenizers
 from hilvan_retrieval.model.contradiction import RecordedContradiction
 
 OLD = entry("old", "The team meets at 9:30 in room 12", owner=ANA)
@@ -34,13 +35,18 @@ class Turns:
 
     async def assemble(self, *, preview: bool = False) -> Assembled:
         """A turn of an assembler that ends, and so tells what it found."""
-        assembler = Assembler(self.retrieval, MemoryCuration(), evidence_judge)
-        wanted = Wanted("when does the team meet", self.project_id, 50, as_of_given=False)
-        found = await assembler.assemble(
-            self.caller, wanted, options(), WORDS, Deadline.after(20), explained=True,
-            preview=preview,
-        )  # fmt: skip
-        await assembler.close()
+        ports = Ports(self.retrieval, MemoryCuration(), evidence_judge, Tokenizers())
+        use_cases = compose(ports, lambda: T0)
+        found = await use_cases.assembler.assemble(
+            turn(
+                "when does the team meet",
+                self.project_id,
+                view=View.FULL,
+                preview=preview,
+                caller=self.caller,
+            )
+        )
+        await use_cases.close()
         return found
 
     async def noted(self) -> list[RecordedContradiction]:
@@ -83,7 +89,7 @@ async def test_a_contradiction_is_pruned_each_time_until_it_is_consolidated(turn
     kept = await turns.served.parts.record.store.entries("acme", ["old", "new"])
     assert {name: each.superseded_by for name, each in kept.items()} == {"old": "new", "new": ""}
     found = await turns.assemble()
-    assert found.assembly.conflicts == ()
+    assert found.assembly.contradictions == ()
     assert reasons(found).get("old") in (None, Reason.SUPERSEDED_BY)
     assert reasons(found)["new"] is Reason.RENDERED
     assert await turns.noted() == []
@@ -106,6 +112,6 @@ async def test_who_may_only_read_retires_nothing(turns: Turns) -> None:
     for name, count in (("bob", 0), ("ana", 1)):
         caller = Caller("acme", name, turns.served.key(name))
         found = await replace(turns, caller=caller, project_id="desk").assemble()
-        told = {(each.older_id, each.newer_id) for each in found.assembly.conflicts}
+        told = {(each.older_id, each.newer_id) for each in found.assembly.contradictions}
         assert ("old-desk", "new-desk") in told
         assert [each.found.older_id for each in await turns.noted()].count("old-desk") == count

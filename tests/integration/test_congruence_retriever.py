@@ -23,7 +23,7 @@ from support.congruence.engines import keyword_engine, vector_engine, write
 from support.retrieval.record import ANA, AS_ANA, AS_BOB, NOW, RECORDS, SPACE
 
 from hilvan_assembler.adapters.services import candidate_columns as columns
-from hilvan_assembler.core.fusion import fuse
+from hilvan_assembler.core.fusion import relevances
 from hilvan_assembler.model.candidate import ListReport as Told
 from hilvan_assembler.model.kind import Layer as AskedLayer
 from hilvan_assembler.model.kind import Source as Asked
@@ -177,7 +177,7 @@ def relevance(found: Candidates) -> dict[str, float]:
         )
         for each in found.lists
     ]
-    joined = fuse(candidates, told, Fusion())
+    joined = relevances(candidates, told, Fusion())
     return {each.id: value for each, value in zip(candidates, joined, strict=True)}
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf.duration_pb2 import Duration
-from support.assembler.doubles import ANA
-from support.assembler.values import WORDS, options
+from support.assembler.doubles import turn as call
+from support.assembler.values import AS_OF
 from support.engines.degradation import BACK_S, FAULTS
 from support.engines.fault_proxy import FaultProxy, Mode
 
@@ -23,12 +23,16 @@ from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
 from hilvan_assembler.adapters.contradiction import evidence_judge
 from hilvan_assembler.adapters.services.curation import GrpcCuration
 from hilvan_assembler.adapters.services.retrieval import GrpcRetrieval
+from hilvan_assembler.composition import compose
 from hilvan_assembler.errors import SourcesFailed
-from hilvan_assembler.usecases.assembly import Assembled, Assembler, Wanted
+from hilvan_assembler.ports import Ports
+from hilvan_assembler.usecases import UseCases
+from hilvan_assembler.usecases.assembly import Assembled
 from hilvan_kit.breaker import FAILURES_IN_A_ROW
 from hilvan_kit.channels import open_channel
 from hilvan_kit.deadlines import Deadline
 from hilvan_kit.failures import Failure, abort
+from hilvan_kit.tokens import Tokenizers
 
 DEADLINE_S = 0.4
 HEALTHY_S = 20.0
@@ -87,7 +91,7 @@ class Curation:
 class Turn:
     """An assembler whose two services are each behind a rig."""
 
-    assembler: Assembler
+    use_cases: UseCases
     retrieval: Retrieval
     rigs: dict[str, FaultProxy]
 
@@ -95,10 +99,8 @@ class Turn:
         self, seconds: float = DEADLINE_S, *, require_all_sources: bool = False
     ) -> Assembled:
         """One turn for ana."""
-        wanted = Wanted("tea", "", 100, as_of_given=False, require_all_sources=require_all_sources)
-        deadline = Deadline.after(seconds)
-        return await self.assembler.assemble(
-            ANA, wanted, options(), WORDS, deadline, explained=False, preview=True
+        return await self.use_cases.assembler.assemble(
+            call(seconds=seconds, preview=True, require_all_sources=require_all_sources)
         )
 
     async def until_whole(self) -> None:
@@ -139,11 +141,12 @@ async def turn() -> AsyncIterator[Turn]:
     ):
         retrieval = GrpcRetrieval(open_channel(first.address))
         curation = GrpcCuration(open_channel(second.address))
-        assembler = Assembler(retrieval, curation, evidence_judge)
-        turn = Turn(assembler, known, {"retrieval": first, "curation": second})
+        ports = Ports(retrieval, curation, evidence_judge, Tokenizers())
+        use_cases = compose(ports, lambda: AS_OF)
+        turn = Turn(use_cases, known, {"retrieval": first, "curation": second})
         await turn.until_whole()
         yield turn
-        await assembler.close()
+        await use_cases.close()
         await retrieval.close()
         await curation.close()
 

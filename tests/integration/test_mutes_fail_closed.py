@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
-from support.assembler.values import options
+from support.assembler.doubles import turn
 from support.curation.service import Server, tokenizers, write_files
 from support.curation.service import serve as serve_curation
 from support.retrieval.record import ANA, T0, entry
@@ -21,14 +21,20 @@ from hilvan.curation.v1 import curation_service_pb2 as pb
 from hilvan_assembler.adapters.contradiction import evidence_judge
 from hilvan_assembler.adapters.services.curation import GrpcCuration
 from hilvan_assembler.adapters.services.retrieval import GrpcRetrieval
+from hilvan_assembler.composition import compose
+from hilvan_assembler.core.recall import BundleBudget
+from hilvan_assembler.core.search import Bounds
 from hilvan_assembler.model.assembly import Decision
 from hilvan_assembler.model.candidate import CandidateRequest
 from hilvan_assembler.model.curation import CurationAnswer
 from hilvan_assembler.model.degradation import Degradation
-from hilvan_assembler.model.kind import Layer, Reason
+from hilvan_assembler.model.kind import Layer, Reason, View
 from hilvan_assembler.model.options import Fusion
 from hilvan_assembler.model.turn import Caller
-from hilvan_assembler.usecases.assembly import Assembler, Wanted
+from hilvan_assembler.ports import Ports
+from hilvan_assembler.usecases import UseCases
+from hilvan_assembler.usecases.search import Query
+from hilvan_assembler.usecases.turn import Turn
 from hilvan_curation.adapters.metadata import SqlMetadata
 from hilvan_curation.adapters.services.retrieval import GrpcRetrieval as CurationsRetrieval
 from hilvan_kit.auth import Role
@@ -73,7 +79,7 @@ class Trio:
 
     retrieval: Served
     curation: Server
-    assembler: Assembler
+    use_cases: UseCases
     caller: Caller
     life: AsyncExitStack
 
@@ -92,40 +98,26 @@ class Trio:
 
     async def assemble(self, **more: Any) -> Said:
         """One turn."""
-        wanted = Wanted("tea", "", 50, as_of_given=False, **more)
-        found = await self.assembler.assemble(
-            self.caller,
-            wanted,
-            options(),
-            tokenizers().get(""),
-            Deadline.after(20),
-            explained=True,
-            preview=True,
-        )
+        found = await self.use_cases.assembler.assemble(self._turn(**more))
         return said(found.assembly.decisions, found.degraded)
 
     async def recall(self, **more: Any) -> Said:
         """Passages."""
-        wanted = Wanted("tea", "", 50, as_of_given=False, **more)
-        share, deadline = (500, 500), Deadline.after(20)
-        found = await self.assembler.recall(
-            self.caller,
-            wanted,
-            options(),
-            share,
-            tokenizers().get(""),
-            deadline,
-            explained=True,
-            preview=True,
-        )
+        budget = BundleBudget(500, 500)
+        found = await self.use_cases.recaller.recall(self._turn(**more), budget)
         return said(found.decisions, found.degraded)
 
     async def search(self) -> set[str]:
         """What a search finds."""
         request = CandidateRequest("tea", tuple(Layer), None, 50, include_muted=True)
-        deadline = Deadline.after(20)
-        found = await self.assembler.search(self.caller, request, Fusion(), 0.0, 20, deadline)
-        return {each.id for each, _ in found.hits}
+        query = Query(self.caller, request, Fusion(), Bounds(20), Deadline.after(20))
+        found = await self.use_cases.searcher.search(query)
+        return {hit.id for hit in found.hits}
+
+    def _turn(self, **more: Any) -> Turn:
+        """A call whose tokenizer curation has as well."""
+        call = turn(view=View.FULL, preview=True, caller=self.caller, **more)
+        return replace(call, tokenizer=tokenizers().get(""))
 
 
 def said(decisions: tuple[Decision, ...], degraded: tuple[Degradation, ...]) -> Said:
@@ -153,12 +145,12 @@ async def three_services(folder: Path, files: Mapping[str, str]) -> AsyncIterato
         asked = GrpcRetrieval(grpc.aio.insecure_channel(retrieval.address))
         keys = {"ana": ("authorization", curation.keys.headers["ana"])}
         resolver = CurationByKey(grpc.aio.insecure_channel(curation.address), keys)
-        assembler = Assembler(asked, resolver, evidence_judge)
+        use_cases = compose(Ports(asked, resolver, evidence_judge, tokenizers()), lambda: T0)
         caller = Caller("acme", "ana", retrieval.key("ana"))
         try:
-            yield Trio(retrieval, curation, assembler, caller, life)
+            yield Trio(retrieval, curation, use_cases, caller, life)
         finally:
-            for each in (assembler, asked, resolver):
+            for each in (use_cases, asked, resolver):
                 await each.close()
 
 

@@ -27,7 +27,8 @@ from hilvan_assembler.errors import (
 )
 from hilvan_assembler.model.candidate import CandidateRequest
 from hilvan_assembler.model.contradiction import FoundContradiction
-from hilvan_assembler.model.kind import Layer, Reason
+from hilvan_assembler.model.kind import ElementKind, ElementVerdict, Layer, Reason
+from hilvan_assembler.model.session import Category
 from hilvan_kit.deadlines import Deadline
 from hilvan_kit.failures import Failure, abort
 from hilvan_kit.guards import TIMEOUT_KEY
@@ -39,7 +40,8 @@ SOON = 20.0
 class Scripted:
     """Answers every method with what is set for it, and keeps what it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, domain: str) -> None:
+        self.domain = domain
         self.answers: dict[str, Any] = {}
         self.asked: dict[str, Any] = {}
         self.metadata: dict[str, Any] = {}
@@ -52,16 +54,18 @@ class Scripted:
             self.metadata = dict(context.invocation_metadata())
             answer = self.answers.get(name, empty())
             if isinstance(answer, Failure):
-                await abort(context, answer, "test")
+                await abort(context, answer, self.domain)
             return answer
 
         return handle
 
 
 @asynccontextmanager
-async def scripted(servicer: Any, add: Any, module: Any) -> AsyncIterator[tuple[Scripted, str]]:
-    """A server whose every method is scripted."""
-    script = Scripted()
+async def scripted(
+    servicer: Any, add: Any, module: Any, domain: str
+) -> AsyncIterator[tuple[Scripted, str]]:
+    """A server whose every method is scripted; its errors are of that domain."""
+    script = Scripted(domain)
     service = module.DESCRIPTOR.services_by_name[servicer.__name__.removesuffix("Servicer")]
     handlers = {
         method.name: script.method(method.name, getattr(module, method.output_type.name))
@@ -82,7 +86,10 @@ async def scripted(servicer: Any, add: Any, module: Any) -> AsyncIterator[tuple[
 async def retrieval() -> AsyncIterator[tuple[Scripted, GrpcRetrieval]]:
     """Retrieval's client and the script behind it."""
     add = rpc.add_RetrievalServiceServicer_to_server
-    async with scripted(rpc.RetrievalServiceServicer, add, pb) as (script, address):
+    async with scripted(rpc.RetrievalServiceServicer, add, pb, "retrieval.hilvan") as (
+        script,
+        address,
+    ):
         client = GrpcRetrieval(grpc.aio.insecure_channel(address))
         yield script, client
         await client.close()
@@ -93,7 +100,7 @@ async def curation() -> AsyncIterator[tuple[Scripted, GrpcCuration]]:
     """Curation's client and the script behind it."""
     add = curation_rpc.add_CurationServiceServicer_to_server
     servicer = curation_rpc.CurationServiceServicer
-    async with scripted(servicer, add, curation_pb) as (script, address):
+    async with scripted(servicer, add, curation_pb, "curation.hilvan") as (script, address):
         client = GrpcCuration(grpc.aio.insecure_channel(address))
         yield script, client
         await client.close()
@@ -121,13 +128,14 @@ async def test_a_request_carries_scope_moment_credential_and_deadline(
     assert 0 < int(script.metadata[TIMEOUT_KEY]) < SOON * 1000
 
 
-async def test_changes_and_accesses(retrieval: tuple[Scripted, GrpcRetrieval]) -> None:
+async def test_project_entries_and_accesses(retrieval: tuple[Scripted, GrpcRetrieval]) -> None:
     """A project's entries with what a session needs of them; accesses by id."""
     script, client = retrieval
-    note = entry_pb2.Entry(id="n", layer=entry_pb2.LAYER_NOTE, category="c")
+    owner = entry_pb2.Owner(axis=entry_pb2.AXIS_PROJECT, id="p1")
+    note = entry_pb2.Entry(id="n", layer=entry_pb2.LAYER_NOTE, category="c", owner=owner)
     script.answers["ListEntries"] = pb.ListEntriesResponse(entries=[note])
-    (change,) = await client.changed(ANA, "p1", Deadline.after(SOON))
-    assert (change.category, change.owner, change.is_note) == ("c", "project:p1", True)
+    (entry,) = await client.project_entries(ANA, "p1", Deadline.after(SOON))
+    assert (entry.category, entry.owner, entry.layer) == ("c", "project:p1", Layer.NOTE)
     await client.record_accesses(ANA, ["a", "b"])
     assert list(script.asked["RecordAccesses"].ids) == ["a", "b"]
 
@@ -145,11 +153,11 @@ async def test_the_age_of_the_mutes_crosses_the_wire(
     assert ages == [None, 0.0, 30.5]
 
 
-async def test_conflicts_cross_the_wire(retrieval: tuple[Scripted, GrpcRetrieval]) -> None:
+async def test_contradictions_cross_the_wire(retrieval: tuple[Scripted, GrpcRetrieval]) -> None:
     """With as much of the evidence as retrieval takes, and the caller's credential."""
     script, client = retrieval
     found = [FoundContradiction("a", "b", "why"), FoundContradiction("c", "d", "x" * 600)]
-    await client.record_conflicts(ANA, found)
+    await client.record_contradictions(ANA, found)
     asked = script.asked["RecordConflicts"].conflicts
     assert [(each.older_id, each.newer_id, each.evidence) for each in asked] == [
         ("a", "b", "why"),
@@ -221,10 +229,10 @@ async def test_a_scope_crosses_the_wire(curation: tuple[Scripted, GrpcCuration])
     ]
     assert answer.curated.identity[0].group == "style"
     assert answer.curated.muted == {("user:ana", "c")}
-    assert [(each.note_id, each.is_memory, each.muted) for each in answer.elements] == [
-        ("n", False, False),
-        ("o", False, False),
-        ("m", True, True),
+    assert [(each.note_id, each.kind, each.verdict) for each in answer.elements] == [
+        ("n", ElementKind.SET_ITEM, ElementVerdict.LOADED),
+        ("o", ElementKind.PIN, ElementVerdict.AFTER_CUT),
+        ("m", ElementKind.MEMORY_CATEGORY, ElementVerdict.MUTED),
     ]
     asked = script.asked["ResolveScope"]
     assert (asked.scope.project_id, asked.tokenizer, asked.include_bodies) == (
@@ -240,9 +248,10 @@ async def test_sessions_and_briefs_cross_the_wire(
     """The session with since when, the projects, and the categories with their mutes."""
     script, client = curation
     opened = curation_pb.OpenSessionResponse(session_id="s")
+    owner = entry_pb2.Owner(axis=entry_pb2.AXIS_USER, id="ana")
     script.answers["OpenSession"] = opened
     script.answers["ListCategories"] = curation_pb.ListCategoriesResponse(
-        categories=[curation_pb.Category(category="c", muted=True)]
+        categories=[curation_pb.Category(category="c", muted=True, owner=owner)]
     )
     deadline = Deadline.after(SOON)
     session = await client.open_session(ANA, "p1", preview=True, deadline=deadline)
@@ -252,7 +261,7 @@ async def test_sessions_and_briefs_cross_the_wire(
     session = await client.open_session(ANA, "p1", preview=False, deadline=deadline)
     assert session.since == AS_OF
     brief = await client.brief(ANA, "p1", deadline)
-    assert [(name, muted) for name, muted, _ in brief.categories] == [("c", True)]
+    assert brief.categories == (Category("c", "user:ana", muted=True),)
     assert brief.projects == ()
 
 
@@ -260,7 +269,7 @@ async def test_sessions_and_briefs_cross_the_wire(
 async def test_an_unknown_project_is_not_a_failure_of_curation(
     curation: tuple[Scripted, GrpcCuration], method: str
 ) -> None:
-    """NOT_FOUND means the project; anything else that curation can't help."""
+    """PROJECT_NOT_FOUND means just that; anything else that curation can't help."""
     script, client = curation
     deadline = Deadline.after(SOON)
     calls: dict[str, Callable[[], Any]] = {
@@ -268,18 +277,40 @@ async def test_an_unknown_project_is_not_a_failure_of_curation(
         "OpenSession": lambda: client.open_session(ANA, "p", preview=True, deadline=deadline),
         "ListCategories": lambda: client.brief(ANA, "p", deadline),
     }
-    script.answers[method] = failing(grpc.StatusCode.NOT_FOUND)
+    script.answers[method] = failing(grpc.StatusCode.NOT_FOUND, "PROJECT_NOT_FOUND")
     with pytest.raises(ProjectNotFound):
         await calls[method]()
-    script.answers[method] = failing(grpc.StatusCode.PERMISSION_DENIED)
+    for code, reason in (
+        (grpc.StatusCode.PERMISSION_DENIED, "PERMISSION_DENIED"),
+        (grpc.StatusCode.NOT_FOUND, "NOTE_NOT_FOUND"),
+        (grpc.StatusCode.NOT_FOUND, ""),
+    ):
+        script.answers[method] = failing(code, reason)
+        with pytest.raises(ServiceUnavailable):
+            await calls[method]()
+
+
+@pytest.mark.parametrize("domain", ["curation.hilvan", "mesh.example"])
+async def test_a_reason_of_another_domain_says_nothing(
+    retrieval: tuple[Scripted, GrpcRetrieval], domain: str
+) -> None:
+    """A proxy between the services may have words of its own."""
+    script, client = retrieval
+    script.domain = domain
+    script.answers["RetrieveCandidates"] = failing(
+        grpc.StatusCode.UNAVAILABLE, "ALL_SOURCES_FAILED"
+    )
     with pytest.raises(ServiceUnavailable):
-        await calls[method]()
+        await client.candidates(ANA, ASKED, Deadline.after(SOON))
 
 
 @pytest.mark.parametrize(
     ("enum", "table"),
     [
         ("Verdict", curation_adapter._REASONS),
+        ("Verdict", curation_adapter._VERDICTS),
+        ("ElementKind", curation_adapter._KINDS),
+        ("NoteChange", curation_adapter._CHANGES),
         ("IdentityGroup", curation_adapter._GROUPS),
     ],
 )

@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from support.assembler.doubles import Running, element, found_rows, serving, stored
-from support.assembler.values import AS_OF
+from support.assembler.doubles import Running, element, found_rows, serving
+from support.assembler.values import AS_OF, entry
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import entry_pb2, report_pb2
 from hilvan.curation.v1 import curation_service_pb2 as curation_pb
 from hilvan_assembler.errors import ServiceUnavailable
-from hilvan_assembler.model.candidate import Origin
 from hilvan_assembler.model.curation import CurationAnswer
+from hilvan_assembler.model.entry import Entry, Origin
 from hilvan_assembler.model.kind import Layer, Source
-from hilvan_assembler.model.session import Brief, Changed
+from hilvan_assembler.model.session import Brief, Category, Project
 
 OVERRIDES = pb.Overrides(
     budgets=pb.TierBudgets(memories=60, notes=50, pinned=0),
@@ -88,8 +88,8 @@ async def test_the_full_view_adds_decisions_and_changes_nothing(running: Running
 async def test_overrides_reach_the_pipeline_and_retrieval(running: Running) -> None:
     """Budgets, floors, limit, boosts, fusion, tokenizer, sections, moment and zone."""
     rows = [
-        stored("m1", "Ana drinks tea", similarity=0.9, vector_rank=1, category="stack"),
-        stored("low", "Nothing", similarity=0.1, vector_rank=2),
+        entry("m1", "Ana drinks tea", similarity=0.9, vector_rank=1, category="stack"),
+        entry("low", "Nothing", similarity=0.1, vector_rank=2),
     ]
     running.retrieval.answer = found_rows(*rows)
     request = pb.AssembleRequest(query="tea", overrides=OVERRIDES, view=pb.VIEW_FULL)
@@ -159,16 +159,17 @@ async def test_what_is_missing_is_described(running: Running) -> None:
 
 async def test_start_session_without_and_with_a_project(running: Running) -> None:
     """The profile, the readable projects, and the project's index, news and known values."""
-    names = [curation_pb.Category(category=name) for name in ("people", "noise")]
     running.curation.briefs[""] = Brief(
-        (curation_pb.Project(id="p1"),), (("people", False, names[0]), ("noise", True, names[1]))
+        (Project(id="p1"),),
+        (Category("people", "user:ana"), Category("noise", "user:ana", muted=True)),
     )
     running.curation.scopes["p1"] = CurationAnswer(
         running.curation.answer.curated, (element("plan"),)
     )
     running.curation.since = AS_OF - timedelta(days=2)
-    changed = entry_pb2.Entry(id="new")
-    running.retrieval.changes = [Changed("stack", "project:p1", AS_OF, is_note=False, wire=changed)]
+    running.retrieval.entries = [
+        Entry("new", Layer.MEMORY, "project:p1", "text", AS_OF, AS_OF, category="stack")
+    ]
     plain = await running.call("StartSession", pb.StartSessionRequest())
     assert not plain.HasField("project")
     assert [each.category for each in plain.profile.memory] == ["people"]
@@ -189,9 +190,9 @@ async def test_start_session_without_and_with_a_project(running: Running) -> Non
 async def test_recall_answers_passages_with_sources(running: Running) -> None:
     """Best first, within the budget and the share of a source."""
     rows = [
-        stored("n1", "tea in the morning", similarity=0.9, layer=Layer.NOTE,
+        entry("n1", "tea in the morning", similarity=0.9, layer=Layer.NOTE,
                origin=Origin(uri="note-1")),
-        stored("m1", "Ana drinks tea", similarity=0.7, owner="project:p1"),
+        entry("m1", "Ana drinks tea", similarity=0.7, owner="project:p1"),
     ]  # fmt: skip
     running.retrieval.answer = found_rows(*rows)
     answer = await running.call("Recall", pb.RecallRequest(query="tea", project_id="p1"))
@@ -238,8 +239,8 @@ async def test_search_modes_choose_sources(
 async def test_search_answers_hits_with_snippets_and_raw_scores(running: Running) -> None:
     """Relevance, similarity and BM25 where there are some, and the mute."""
     rows = [
-        stored("m1", "word " * 90 + "needle", similarity=0.9, bm25=4.0, muted=True),
-        stored("m2", "x", bm25=1.0),
+        entry("m1", "word " * 90 + "needle", similarity=0.9, bm25=4.0, muted=True),
+        entry("m2", "x", bm25=1.0),
     ]
     running.retrieval.answer = found_rows(*rows)
     moment = datetime(2026, 1, 1, tzinfo=UTC)

@@ -53,7 +53,7 @@ async def test_a_preview_is_exactly_what_the_call_answers(running: Running, name
     preview = await running.call("Preview", preview_of(name, request))
     assert preview.WhichOneof("answer") == name
     assert timeless(getattr(preview, name)) == timeless(real)
-    await running.assembler.close()
+    await running.use_cases.close()
     assert len(running.retrieval.recorded) == (name in ("assemble", "recall"))
     assert running.curation.opened == [("p1", False), ("p1", True)] * (name == "start_session")
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,13 @@ import grpc
 import pytest
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
-from support.assembler.values import AS_OF, entry, retrieved
+from support.assembler.values import AS_OF, WORDS, entry, options, retrieved
 
 from hilvan.assembler.v1 import assembler_service_pb2_grpc as rpc
-from hilvan.common.v1 import entry_pb2
-from hilvan.curation.v1 import curation_service_pb2 as curation_pb
 from hilvan_assembler.adapters.contradiction import evidence_judge
+from hilvan_assembler.composition import compose, served
+from hilvan_assembler.core.recall import BundleBudget
 from hilvan_assembler.errors import ServiceTimeout
-from hilvan_assembler.main import SERVICE
 from hilvan_assembler.model.candidate import Candidate, CandidateRequest, RetrievalAnswer
 from hilvan_assembler.model.contradiction import FoundContradiction
 from hilvan_assembler.model.curation import (
@@ -29,15 +28,18 @@ from hilvan_assembler.model.curation import (
     IdentityBlock,
     PinnedNote,
 )
-from hilvan_assembler.model.kind import Layer, Reason
-from hilvan_assembler.model.session import Brief, Changed, SessionOpening
-from hilvan_assembler.model.turn import Caller
-from hilvan_assembler.rpc.errors import TABLE
-from hilvan_assembler.rpc.servicer import AssemblerServicer, UseCases
-from hilvan_assembler.rpc.validation import Validator
+from hilvan_assembler.model.entry import Entry
+from hilvan_assembler.model.kind import ElementKind, Layer, Reason, View
+from hilvan_assembler.model.options import Options
+from hilvan_assembler.model.session import Brief, Project, SessionOpening
+from hilvan_assembler.model.turn import Caller, Wanted
+from hilvan_assembler.ports import Ports
+from hilvan_assembler.ports.contradiction import ContradictionJudge
 from hilvan_assembler.settings import AssemblerSettings
-from hilvan_assembler.usecases.assembly import Assembler
-from hilvan_assembler.usecases.session import Starter
+from hilvan_assembler.usecases import UseCases
+from hilvan_assembler.usecases.assembly import Assembled
+from hilvan_assembler.usecases.recall import Recalled
+from hilvan_assembler.usecases.turn import Turn
 from hilvan_kit.auth import ApiKey, AuthSettings, Role, build_authenticator, generate
 from hilvan_kit.deadlines import Deadline
 from hilvan_kit.failures import DETAILS_KEY
@@ -46,13 +48,6 @@ from hilvan_kit.server import Server
 from hilvan_kit.tokens import Tokenizers
 
 ANA = Caller("acme", "ana", (("authorization", "Bearer x"),))
-
-_LAYERS = {
-    Layer.MEMORY: entry_pb2.LAYER_MEMORY,
-    Layer.EPISODE: entry_pb2.LAYER_EPISODE,
-    Layer.PROCEDURE: entry_pb2.LAYER_PROCEDURE,
-    Layer.NOTE: entry_pb2.LAYER_NOTE,
-}
 
 
 @dataclass(slots=True)
@@ -98,9 +93,9 @@ class MemoryRetrieval:
         self.behaviour = Behaviour("retrieval")
         self.answer = found_rows(*ENTRIES, timings={"vector": 0.001})
         self.requests: list[CandidateRequest] = []
-        self.changes: list[Changed] = []
+        self.entries: list[Entry] = []
         self.recorded: list[tuple[str, ...]] = []
-        self.conflicts: list[tuple[FoundContradiction, ...]] = []
+        self.contradictions: list[tuple[FoundContradiction, ...]] = []
         self.recording = Behaviour("retrieval")
 
     async def candidates(
@@ -111,25 +106,25 @@ class MemoryRetrieval:
         await self.behaviour.serve(caller, deadline)
         return self.answer
 
-    async def changed(
+    async def project_entries(
         self, caller: Caller, project_id: str, deadline: Deadline
-    ) -> Sequence[Changed]:
-        """The changes that were set."""
+    ) -> Sequence[Entry]:
+        """The entries that were set."""
         del project_id
         await self.behaviour.serve(caller, deadline)
-        return self.changes
+        return self.entries
 
     async def record_accesses(self, caller: Caller, ids: Sequence[str]) -> None:
         """Note the ids."""
         await self.recording.serve(caller, Deadline.after(30))
         self.recorded.append(tuple(ids))
 
-    async def record_conflicts(
-        self, caller: Caller, conflicts: Sequence[FoundContradiction]
+    async def record_contradictions(
+        self, caller: Caller, contradictions: Sequence[FoundContradiction]
     ) -> None:
         """Note the pairs."""
         await self.recording.serve(caller, Deadline.after(30))
-        self.conflicts.append(tuple(conflicts))
+        self.contradictions.append(tuple(contradictions))
 
 
 class MemoryCuration:
@@ -159,15 +154,12 @@ class MemoryCuration:
         """A session that is only kept when it is no preview."""
         self.opened.append((project_id, preview))
         await self.behaviour.serve(caller, deadline)
-        message = curation_pb.OpenSessionResponse(note_count=2, folders=["adr"], tags=["db"])
-        if self.since is not None:
-            message.since_time.FromDatetime(self.since)
-        return SessionOpening("session-1", self.since, message)
+        return SessionOpening("session-1", self.since, note_count=2, folders=("adr",), tags=("db",))
 
     async def brief(self, caller: Caller, project_id: str, deadline: Deadline) -> Brief:
         """The brief that was set for the scope, or one with a project and no category."""
         await self.behaviour.serve(caller, deadline)
-        projects = (curation_pb.Project(id="p1", name="Despacho"),)
+        projects = (Project(id="p1", name="Despacho"),)
         return self.briefs.get(project_id, Brief(projects, ()))
 
 
@@ -177,47 +169,15 @@ def found_rows(*rows: Candidate, age: float | None = 1.0, **fields: Any) -> Retr
     return RetrievalAnswer(retrieved(*rows, pairs=pairs), mutes_age_seconds=age, **fields)
 
 
-def stored(entry_id: str, text: str, **fields: Any) -> Candidate:
-    """A candidate with the message of its record."""
-    row = entry(entry_id, text, **fields)
-    axis, _, owner = row.owner.partition(":")
-    message = entry_pb2.Entry(
-        id=entry_id,
-        layer=_LAYERS[row.layer],
-        text=text,
-        owner=entry_pb2.Owner(
-            axis=entry_pb2.AXIS_USER if axis == "user" else entry_pb2.AXIS_PROJECT, id=owner
-        ),
-    )
-    if row.origin.uri:
-        message.origin.uri = row.origin.uri
-    return replace(row, wire=Whole(message))
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """What gives the whole entry of a candidate."""
-
-    entry: entry_pb2.Entry
-
-    def message(self) -> entry_pb2.Entry:
-        """The entry."""
-        return self.entry
-
-
-def element(note_id: str, *, is_memory: bool = False) -> Element:
+def element(note_id: str, kind: ElementKind = ElementKind.PIN) -> Element:
     """An element of a scope with a body."""
-    pin, memory = curation_pb.ELEMENT_KIND_PIN, curation_pb.ELEMENT_KIND_MEMORY_CATEGORY
-    message = curation_pb.Element(
-        note_id=note_id, title=note_id, kind=memory if is_memory else pin, text="the body"
-    )
-    return Element(note_id, is_memory, muted=False, wire=message)
+    return Element(note_id, kind, title=note_id, text="the body")
 
 
 ENTRIES = (
-    stored("m1", "Ana drinks tea", similarity=0.9, bm25=4.0),
-    stored("m2", "Luis lives in Madrid", similarity=0.7),
-    stored("e1", "The team met on Friday", similarity=0.6, layer=Layer.EPISODE),
+    entry("m1", "Ana drinks tea", similarity=0.9, bm25=4.0),
+    entry("m2", "Luis lives in Madrid", similarity=0.7),
+    entry("e1", "The team met on Friday", similarity=0.6, layer=Layer.EPISODE),
 )
 CURATION = CurationAnswer(
     Curated(
@@ -237,6 +197,59 @@ def key(user: str = "ana", **fields: Any) -> tuple[str, ApiKey]:
 
 
 @dataclass(slots=True)
+class Composed:
+    """The use cases of production over doubles."""
+
+    retrieval: MemoryRetrieval
+    curation: MemoryCuration
+    use_cases: UseCases
+
+    @staticmethod
+    def over(
+        retrieval: MemoryRetrieval | None = None,
+        curation: MemoryCuration | None = None,
+        judge: ContradictionJudge = evidence_judge,
+        folder: Path | None = None,
+    ) -> "Composed":
+        """Doubles that answer at once, unless others are given; it is `AS_OF`."""
+        retrieval, curation = retrieval or MemoryRetrieval(), curation or MemoryCuration()
+        ports = Ports(retrieval, curation, judge, Tokenizers(folder=folder))
+        return Composed(retrieval, curation, compose(ports, lambda: AS_OF))
+
+    async def assemble(self, turn: Turn) -> Assembled:
+        """A prompt."""
+        return await self.use_cases.assembler.assemble(turn)
+
+    async def recall(self, turn: Turn, tokens: int = 500) -> Recalled:
+        """A bundle, of which one source may have all."""
+        return await self.use_cases.recaller.recall(turn, BundleBudget(tokens, tokens))
+
+
+def turn(
+    query: str = "tea",
+    project_id: str = "",
+    *,
+    wish: Options | None = None,
+    seconds: float = 20,
+    deadline: Deadline | None = None,
+    view: View = View.BASIC,
+    preview: bool = False,
+    caller: Caller = ANA,
+    **wanted: Any,
+) -> Turn:
+    """A call of ana's that ends after so many seconds."""
+    return Turn(
+        caller=caller,
+        wanted=Wanted(query, project_id, 100, **{"as_of_given": False, **wanted}),
+        options=wish or options(),
+        tokenizer=WORDS,
+        deadline=deadline or Deadline.after(seconds),
+        view=view,
+        preview=preview,
+    )
+
+
+@dataclass(slots=True)
 class Running:
     """A running server with its doubles; ``metadata`` proves that ana calls."""
 
@@ -244,7 +257,7 @@ class Running:
     metadata: tuple[tuple[str, str], ...]
     retrieval: MemoryRetrieval
     curation: MemoryCuration
-    assembler: Assembler
+    use_cases: UseCases
     expired: str
     channel: grpc.aio.Channel
 
@@ -268,7 +281,7 @@ async def serving(
     folder: Path | None = None,
 ) -> AsyncIterator[Running]:
     """The real server in this process over doubles, on a free port."""
-    retrieval, curation = retrieval or MemoryRetrieval(), curation or MemoryCuration()
+    composed = Composed.over(retrieval, curation, folder=folder)
     token, record = key()
     old, expired = key("old", expires=datetime(2020, 1, 1, tzinfo=UTC))
     lines = f"{record.to_line()}\n{expired.to_line()}\n"
@@ -276,32 +289,20 @@ async def serving(
     authenticator = build_authenticator(
         AuthSettings(api_keys_inline=lines), settings.listen, AS_OF.timestamp
     )
-    assembler = Assembler(retrieval, curation, evidence_judge)
-    uses = UseCases(
-        assembler=assembler,
-        starter=Starter(retrieval, curation),
-        validator=Validator(Tokenizers(folder=folder)),
-        now=lambda: AS_OF,
-        default_deadline_seconds=20,
-    )
-    server = Server(
-        settings,
-        {
-            SERVICE: lambda server: rpc.add_AssemblerServiceServicer_to_server(
-                AssemblerServicer(uses), server
-            )
-        },
-        standard_guards(authenticator, TABLE),
-        lambda: asyncio.sleep(0),
-    )
+    use_cases = composed.use_cases
+    service = served(use_cases, default_deadline_seconds=20)
+    guards = standard_guards(authenticator, service.errors)
+    server = Server(settings, service.servicers, guards, service.ping)
     await server.start()
     proof = (("authorization", f"Bearer {token}"),)
     try:
         async with grpc.aio.insecure_channel(server.address) as channel:
             stub = rpc.AssemblerServiceStub(channel)
-            yield Running(stub, proof, retrieval, curation, assembler, old, channel)
+            yield Running(
+                stub, proof, composed.retrieval, composed.curation, use_cases, old, channel
+            )
     finally:
-        await assembler.close()
+        await use_cases.close()
         await server.stop()
 
 

@@ -14,9 +14,10 @@ from support.paths import TEAM
 
 from hilvan_assembler.core.score import WEIGHTS
 from hilvan_assembler.model.assembly import Decision
-from hilvan_assembler.model.candidate import Candidate, ListReport, Origin, Pair, Retrieved
+from hilvan_assembler.model.candidate import Candidate, ListReport, Pair, Retrieved
 from hilvan_assembler.model.contradiction import Contradiction
 from hilvan_assembler.model.curation import Curated, IdentityBlock, PinnedNote
+from hilvan_assembler.model.entry import Origin
 from hilvan_assembler.model.kind import EvidenceKind, Layer, Source, Tier
 from hilvan_assembler.model.options import Options
 from hilvan_kit.tokens import TokenCounter
@@ -99,13 +100,13 @@ def options(budgets: Mapping[Tier, int] | None = None, **fields: Any) -> Options
 
 
 def agrees(older: str, newer: str) -> Contradiction | None:
-    """A judge that finds no conflict."""
+    """A judge that finds no contradiction."""
     del older, newer
     return None
 
 
 def disputes(*pairs: tuple[str, str]) -> Any:
-    """A judge that finds a conflict between the texts of these pairs, either way around."""
+    """A judge that finds a contradiction between the texts of these pairs, either way around."""
     known = {frozenset(pair) for pair in pairs}
 
     def judge(older: str, newer: str) -> Contradiction | None:
@@ -169,11 +170,7 @@ def crowded_turn(
     """The sample team's entries blown up to a crowded turn, its closest pairs by common words."""
     team = team_entries()
     copies = (
-        Candidate(
-            **{name: getattr(each, name) for name in Candidate.__slots__}
-            | {"id": f"{each.id}-again", "text": f"{each.text} Lo dijo otra vez."}
-        )
-        for each in team
+        replace(each, id=f"{each.id}-again", text=f"{each.text} Lo dijo otra vez.") for each in team
     )
     chosen = tuple(itertools.islice(itertools.chain(team, copies), candidates))
     words = [frozenset(re.findall(r"\w+", each.text.casefold())) for each in chosen]

@@ -16,7 +16,7 @@ import yaml
 from pydantic_settings import BaseSettings
 from support.paths import ROOT
 
-from hilvan_assembler import main as assembler
+from hilvan_assembler import composition as assembler
 from hilvan_assembler.settings import AssemblerSettings
 from hilvan_curation import main as curation
 from hilvan_curation.settings import CurationSettings

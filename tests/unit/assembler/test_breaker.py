@@ -16,10 +16,17 @@ from hilvan_assembler.errors import (
 )
 from hilvan_kit.breaker import FAILURES_IN_A_ROW, Breaker, State
 from hilvan_kit.deadlines import Deadline
+from hilvan_kit.failures import DETAILS_KEY, Failure, status
 
 LATE, GONE = grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE
 SOON = 20.0
 LONG_S = 100.0
+
+
+NO_PROJECT = {"PROJECT_NOT_FOUND": lambda _: ProjectNotFound()}
+RICH = status(Failure(grpc.StatusCode.NOT_FOUND, "PROJECT_NOT_FOUND", ""), "curation.hilvan")
+DETAILS = {grpc.StatusCode.NOT_FOUND: grpc.aio.Metadata((DETAILS_KEY, RICH.SerializeToString()))}
+"""The metadata of errors that have an ErrorInfo."""
 
 
 class Method:
@@ -40,7 +47,7 @@ class Method:
         await self.open.wait()
         if self.code is not None:
             empty = grpc.aio.Metadata()
-            raise grpc.aio.AioRpcError(self.code, empty, empty)
+            raise grpc.aio.AioRpcError(self.code, empty, DETAILS.get(self.code, empty))
         return request
 
 
@@ -56,7 +63,7 @@ class Asked:
     async def ask(self, seconds: float = SOON) -> Any:
         """Call the method."""
         deadline = Deadline.after(seconds)
-        return await self.service.call(self.method, "x", ANA, deadline, _no_project)
+        return await self.service.call(self.method, "x", ANA, deadline, NO_PROJECT)
 
     async def fail(self, code: grpc.StatusCode, times: int = FAILURES_IN_A_ROW) -> None:
         """Let calls fail with a code."""
@@ -71,10 +78,6 @@ class Asked:
         self.method.code = None
         self.method.timeouts.clear()
         self.seconds += LONG_S
-
-
-def _no_project(error: grpc.aio.AioRpcError) -> Exception | None:
-    return ProjectNotFound() if error.code() is grpc.StatusCode.NOT_FOUND else None
 
 
 @pytest.fixture

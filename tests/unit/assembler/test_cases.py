@@ -20,7 +20,7 @@ from support.assembler.values import (
 )
 
 from hilvan_assembler.adapters.contradiction import evidence_judge
-from hilvan_assembler.core.fusion import fuse
+from hilvan_assembler.core.fusion import relevances
 from hilvan_assembler.core.pipeline import assemble
 from hilvan_assembler.model.assembly import Assembly
 from hilvan_assembler.model.candidate import Candidate, Retrieved
@@ -292,6 +292,6 @@ def test_case_46_every_candidate_has_one_reason_and_its_numbers() -> None:
         assert each.rank_before is not None
         assert (each.rank_after is not None) or each.reason is not Reason.RENDERED
     assert (plain.prompt, plain.items, plain.decisions) == (told.prompt, told.items, ())
-    weights = fuse(found.candidates, found.lists, wanted.fusion)
+    weights = relevances(found.candidates, found.lists, wanted.fusion)
     assert [d.signals.relevance for d in told.decisions if d.signals] == weights
     assert wanted.as_of == AS_OF

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from support.assembler.doubles import ANA, MemoryCuration, MemoryRetrieval, found_rows
+from support.assembler.doubles import Composed, found_rows, turn
 from support.assembler.values import WORDS, disputes, entry, options, retrieved
 
 from hilvan_assembler.core import pipeline
@@ -12,9 +12,8 @@ from hilvan_assembler.model.assembly import Assembly
 from hilvan_assembler.model.candidate import Candidate
 from hilvan_assembler.model.contradiction import FoundContradiction
 from hilvan_assembler.model.curation import Curated
-from hilvan_assembler.model.kind import Layer
-from hilvan_assembler.usecases.assembly import CONFLICTS_MOST, Assembler, Wanted
-from hilvan_kit.deadlines import Deadline
+from hilvan_assembler.model.kind import Layer, View
+from hilvan_assembler.usecases.report import MAX_CONTRADICTIONS
 
 OLD = entry("old", "tea at nine", days=9)
 NEW = entry("new", "tea at ten", days=1)
@@ -30,8 +29,8 @@ def assembled(*rows: Candidate, alike: float = 0.8, judge: Any = JUDGE) -> Assem
 
 
 def pairs_of(assembly: Assembly) -> list[tuple[str, str]]:
-    """The conflicts of a prompt, the older one first."""
-    return [(each.older_id, each.newer_id) for each in assembly.conflicts]
+    """The contradictions of a prompt, the older one first."""
+    return [(each.older_id, each.newer_id) for each in assembly.contradictions]
 
 
 @pytest.mark.parametrize("rows", [(OLD, NEW), (NEW, OLD)])
@@ -39,7 +38,9 @@ def test_a_contradicted_entry_is_found_with_its_evidence(rows: tuple[Candidate, 
     """Whatever the order in which they were retrieved."""
     assembly = assembled(*rows)
     assert pairs_of(assembly) == [("old", "new")]
-    assert assembly.conflicts[0].evidence == "changed_value: 'tea at nine' against 'tea at ten'"
+    assert (
+        assembly.contradictions[0].evidence == "changed_value: 'tea at nine' against 'tea at ten'"
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,73 +77,54 @@ def test_a_group_that_is_newer_as_a_whole_only_tells_what_is_older_itself() -> N
     assert pairs_of(assembly) == []
 
 
-class Turn:
-    """An assembler over doubles, with two entries that contradict each other."""
-
-    def __init__(self) -> None:
-        self.retrieval = MemoryRetrieval()
-        self.retrieval.answer = found_rows(OLD, NEW, pairs={("old", "new"): 0.8})
-        self.assembler = Assembler(self.retrieval, MemoryCuration(), JUDGE)
-        self.wanted = Wanted("tea", "", 100, as_of_given=False)
-
-    async def assemble(self, *, preview: bool = False) -> None:
-        """One turn for ana."""
-        await self.assembler.assemble(
-            ANA, self.wanted, options(), WORDS, Deadline.after(20), explained=True, preview=preview
-        )
-
-    async def recall(self, *, preview: bool = False) -> None:
-        """Passages for ana."""
-        wish, deadline = options(), Deadline.after(20)
-        await self.assembler.recall(
-            ANA, self.wanted, wish, (99, 99), WORDS, deadline, explained=False, preview=preview
-        )
-
-
 @pytest.fixture
-def turn() -> Turn:
-    """An assembler over doubles that answer at once."""
-    return Turn()
+def composed() -> Composed:
+    """The use cases over doubles, with two entries that contradict each other."""
+    found = Composed.over(judge=JUDGE)
+    found.retrieval.answer = found_rows(OLD, NEW, pairs={("old", "new"): 0.8})
+    return found
 
 
-@pytest.mark.parametrize("call", [Turn.assemble, Turn.recall])
-async def test_conflicts_are_told_once_after_the_answers(turn: Turn, call: Any) -> None:
+@pytest.mark.parametrize("call", [Composed.assemble, Composed.recall])
+async def test_contradictions_are_told_once_after_the_answers(
+    composed: Composed, call: Any
+) -> None:
     """Gathered like accesses: found in two turns is one finding."""
-    turn.retrieval.recording.open.clear()
-    await call(turn)
-    await call(turn)
-    assert turn.retrieval.conflicts == []
-    turn.retrieval.recording.open.set()
-    await turn.assembler.close()
-    assert turn.retrieval.conflicts == [(FoundContradiction("old", "new"),)]
-    assert turn.retrieval.recorded == [("new",)]
+    composed.retrieval.recording.open.clear()
+    await call(composed, turn())
+    await call(composed, turn())
+    assert composed.retrieval.contradictions == []
+    composed.retrieval.recording.open.set()
+    await composed.use_cases.close()
+    assert composed.retrieval.contradictions == [(FoundContradiction("old", "new"),)]
+    assert composed.retrieval.recorded == [("new",)]
 
 
-@pytest.mark.parametrize("call", [Turn.assemble, Turn.recall])
-async def test_a_preview_tells_nothing(turn: Turn, call: Any) -> None:
+@pytest.mark.parametrize("call", [Composed.assemble, Composed.recall])
+async def test_a_preview_tells_nothing(composed: Composed, call: Any) -> None:
     """Nothing is written for it."""
-    await call(turn, preview=True)
-    await turn.assembler.close()
-    assert turn.retrieval.conflicts == []
+    await call(composed, turn(preview=True))
+    await composed.use_cases.close()
+    assert composed.retrieval.contradictions == []
 
 
-async def test_lost_reports_are_no_error(turn: Turn) -> None:
+async def test_lost_reports_are_no_error(composed: Composed) -> None:
     """The next turn finds the same again."""
-    turn.retrieval.recording.error = ServiceUnavailable("retrieval")
-    await turn.assemble()
-    await turn.assembler.close()
-    assert turn.retrieval.conflicts == []
+    composed.retrieval.recording.error = ServiceUnavailable("retrieval")
+    await composed.assemble(turn(view=View.FULL))
+    await composed.use_cases.close()
+    assert composed.retrieval.contradictions == []
 
 
-async def test_a_report_has_no_more_conflicts_than_retrieval_takes(turn: Turn) -> None:
+async def test_a_report_has_no_more_contradictions_than_retrieval_takes() -> None:
     """All of many are told."""
-    count = CONFLICTS_MOST + 5
+    count = MAX_CONTRADICTIONS + 5
     rows = [entry(f"o{n}", f"{n} at nine", days=9) for n in range(count)]
     rows += [entry(f"n{n}", f"{n} at ten", days=1) for n in range(count)]
     pairs = {(f"o{n}", f"n{n}"): 0.8 for n in range(count)}
     judge = disputes(*((f"{n} at nine", f"{n} at ten") for n in range(count)))
-    turn.retrieval.answer = found_rows(*rows, pairs=pairs)
-    turn.assembler = Assembler(turn.retrieval, MemoryCuration(), judge)
-    await turn.assemble()
-    await turn.assembler.close()
-    assert [len(each) for each in turn.retrieval.conflicts] == [CONFLICTS_MOST, 5]
+    composed = Composed.over(judge=judge)
+    composed.retrieval.answer = found_rows(*rows, pairs=pairs)
+    await composed.assemble(turn(view=View.FULL))
+    await composed.use_cases.close()
+    assert [len(each) for each in composed.retrieval.contradictions] == [MAX_CONTRADICTIONS, 5]

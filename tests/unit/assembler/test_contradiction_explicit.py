@@ -7,7 +7,7 @@ from support.assembler.pruning import pruned
 from support.assembler.values import entry
 
 from hilvan_assembler.adapters.contradiction import evidence_judge
-from hilvan_assembler.core.prune import CONFLICT_FROM, EXPLICIT_FROM
+from hilvan_assembler.core.neighbour import CONTRADICTION_FROM, EXPLICIT_FROM
 from hilvan_assembler.model.candidate import Candidate
 from hilvan_assembler.model.kind import Layer, Reason
 
@@ -26,10 +26,10 @@ def out(found: list[Candidate], similarity: float) -> dict[str, tuple[Reason, st
 
 def test_the_edges_are_those_of_the_decision() -> None:
     """Explicit changes from 0.55, all others from 0.75 (docs/decisions)."""
-    assert (EXPLICIT_FROM, CONFLICT_FROM) == (0.55, 0.75)
+    assert (EXPLICIT_FROM, CONTRADICTION_FROM) == (0.55, 0.75)
 
 
-@pytest.mark.parametrize("similarity", [EXPLICIT_FROM, 0.617, CONFLICT_FROM])
+@pytest.mark.parametrize("similarity", [EXPLICIT_FROM, 0.617, CONTRADICTION_FROM])
 def test_a_newer_text_that_tells_a_change_reaches_further(similarity: float) -> None:
     """It contradicts what was said in other words, "in room 12" by "moved to room 40"."""
     assert out(rows(OLDER, NEWER), similarity) == {"a": (Reason.CONTRADICTED_BY, "b")}

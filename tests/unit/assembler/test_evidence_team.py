@@ -12,7 +12,7 @@ import pytest
 from support.paths import TEAM
 
 from hilvan_assembler.core.evidence import announces_change, judge, read
-from hilvan_assembler.core.prune import CONFLICT_FROM, EXPLICIT_FROM
+from hilvan_assembler.core.neighbour import CONTRADICTION_FROM, EXPLICIT_FROM
 from hilvan_retrieval.adapters.embedding.description import describe
 from hilvan_retrieval.adapters.embedding.onnx import OnnxEmbedder
 
@@ -72,5 +72,5 @@ def test_the_pairs_are_looked_at() -> None:
 
     for (_, newer), similarity in zip(listed("C"), asyncio.run(similarities()), strict=True):
         assert similarity >= (
-            EXPLICIT_FROM if announces_change(known[newer]["text"]) else CONFLICT_FROM
+            EXPLICIT_FROM if announces_change(known[newer]["text"]) else CONTRADICTION_FROM
         )

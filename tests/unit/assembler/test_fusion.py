@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.assembler.values import changed, entry, retrieved
 
-from hilvan_assembler.core.fusion import UNRELATED, fuse
+from hilvan_assembler.core.fusion import UNRELATED, relevances
 from hilvan_assembler.core.sequence import supported
-from hilvan_assembler.model.candidate import Candidate, ListReport, Origin, Retrieved
+from hilvan_assembler.model.candidate import Candidate, ListReport, Retrieved
+from hilvan_assembler.model.entry import Origin
 from hilvan_assembler.model.kind import FusionMethod, Layer, Source
 from hilvan_assembler.model.options import Fusion
 
@@ -60,7 +61,7 @@ def _ranked(each: Candidate, rows: list[Candidate]) -> Candidate:
 
 def relevance(answer: Retrieved, fusion: Fusion = EVEN) -> list[float]:
     """The relevance of an answer's candidates."""
-    return fuse(answer.candidates, answer.lists, fusion)
+    return relevances(answer.candidates, answer.lists, fusion)
 
 
 @given(answers(), fusions)
@@ -82,7 +83,7 @@ def test_a_weight_of_0_is_a_source_that_was_not_asked(
     reports = [each for each in answer.lists if each.source is not silent]
     vector, keyword = (0.0 if each is silent else 0.7 for each in Source)
     fusion = Fusion(method, vector, keyword)
-    assert fuse(found, answer.lists, fusion) == fuse(deaf, reports, fusion)
+    assert relevances(found, answer.lists, fusion) == relevances(deaf, reports, fusion)
 
 
 @given(answers(), st.floats(0.01, 100))
@@ -92,7 +93,7 @@ def test_convex_fusion_does_not_see_the_scale_of_bm25(answer: Retrieved, factor:
         replace(each, bm25=None if each.bm25 is None else each.bm25 * factor)
         for each in answer.candidates
     ]
-    assert fuse(scaled, answer.lists, EVEN) == pytest.approx(relevance(answer), abs=1e-9)
+    assert relevances(scaled, answer.lists, EVEN) == pytest.approx(relevance(answer), abs=1e-9)
 
 
 @given(answers(), st.data(), st.sampled_from(["similarity", "bm25"]))
@@ -107,7 +108,7 @@ def test_a_better_score_never_lowers_its_own_relevance(
     better = data.draw(st.floats(known, 1 if name == "similarity" else 100))
     rows = list(answer.candidates)
     rows[index] = changed(rows[index], {name: better})
-    assert fuse(rows, answer.lists, EVEN)[index] >= relevance(answer)[index] - 1e-12
+    assert relevances(rows, answer.lists, EVEN)[index] >= relevance(answer)[index] - 1e-12
 
 
 @given(answers(), st.randoms(use_true_random=False))
@@ -115,7 +116,7 @@ def test_the_order_of_candidates_does_not_matter(answer: Retrieved, random: obje
     """A shuffled answer gives each candidate the same relevance."""
     rows = list(answer.candidates)
     random.shuffle(rows)  # type: ignore[attr-defined]  # hypothesis has no public name for it
-    shuffled = fuse(rows, answer.lists, EVEN)
+    shuffled = relevances(rows, answer.lists, EVEN)
     expected = dict(zip(answer.candidates, relevance(answer), strict=True))
     assert dict(zip(rows, shuffled, strict=True)) == expected
 
@@ -161,7 +162,7 @@ def test_a_source_that_found_nothing_punishes_nobody(method: FusionMethod) -> No
 
 def test_nothing_found_is_no_relevance() -> None:
     """Without a source that found something every relevance is 0."""
-    assert fuse([entry("a")], [], EVEN) == [0.0]
+    assert relevances([entry("a")], [], EVEN) == [0.0]
 
 
 def test_an_empty_full_list_has_no_last_score() -> None:
@@ -171,7 +172,7 @@ def test_an_empty_full_list_has_no_last_score() -> None:
         ListReport(Layer.MEMORY, Source.VECTOR, 1, exhausted=True, last_score=0.9),
         ListReport(Layer.MEMORY, Source.KEYWORD, 1, exhausted=False, last_score=1.0),
     ]
-    assert fuse([row], lists, EVEN) == [0.5]
+    assert relevances([row], lists, EVEN) == [0.5]
 
 
 def test_all_unrelated_is_no_relevance() -> None:

@@ -17,8 +17,9 @@ from support.assembler.values import (
 
 from hilvan_assembler.core.pipeline import assemble
 from hilvan_assembler.model.assembly import Assembly
-from hilvan_assembler.model.candidate import Candidate, Origin
+from hilvan_assembler.model.candidate import Candidate
 from hilvan_assembler.model.curation import Curated, IdentityBlock, PinnedNote
+from hilvan_assembler.model.entry import Origin
 from hilvan_assembler.model.kind import Layer, Reason, Section, Tier
 from hilvan_assembler.model.options import DEFAULT_BUDGETS, Options
 from hilvan_assembler.ports.contradiction import ContradictionJudge

@@ -3,25 +3,19 @@
 from typing import Any
 
 import pytest
-from support.assembler.pruning import pruned
+from support.assembler.pruning import pruned, settled
 from support.assembler.values import disputes, entry
 
 from hilvan_assembler.adapters.contradiction import evidence_judge
-from hilvan_assembler.core.prune import (
-    CONFLICT_FROM,
-    DUPLICATE_ABOVE,
-    EXPLICIT_FROM,
-    Verdict,
-    prune,
-    stated_words,
-)
-from hilvan_assembler.model.candidate import Pair
+from hilvan_assembler.core.neighbour import CONTRADICTION_FROM, DUPLICATE_ABOVE, EXPLICIT_FROM
+from hilvan_assembler.core.words import stated_words
 from hilvan_assembler.model.kind import Layer, Reason
+from hilvan_assembler.model.ranking import Verdict
 
 
-def test_the_edges_of_the_band_are_those_of_the_spec() -> None:
-    """Conflicts are looked for from 0.75, duplicates lie above 0.92."""
-    assert (CONFLICT_FROM, DUPLICATE_ABOVE) == (0.75, 0.92)
+def test_the_edges_of_the_band_stay_where_they_were_measured() -> None:
+    """Contradictions are looked for from 0.75, duplicates lie above 0.92."""
+    assert (CONTRADICTION_FROM, DUPLICATE_ABOVE) == (0.75, 0.92)
 
 
 @pytest.mark.parametrize(
@@ -187,11 +181,10 @@ def test_who_stays_is_newest_then_surest_then_most_relevant_then_first(
 def test_the_evidence_is_told_older_side_first() -> None:
     """The verdict names the kind and both pieces of text."""
     rows = [entry("old", "nine", days=9), entry("new", "ten", days=1)]
-    found = prune(rows, [Pair(0, 1, 0.8)], [0.5, 0.5], disputes(("nine", "ten")), {})
-    verdict = found.conflicts.outdated(0)
-    assert verdict is not None
-    assert verdict.detail == "changed_value: 'nine' against 'ten'"
-    assert found.conflicts.outdated(1) is None
+    old, new = settled(rows, {("old", "new"): 0.8}, disputes(("nine", "ten")))
+    assert old.verdict is not None
+    assert old.verdict.detail == "changed_value: 'nine' against 'ten'"
+    assert new.stands
 
 
 def test_the_newest_of_all_rivals_is_named() -> None:

@@ -19,11 +19,13 @@ from support.assembler.values import (
 from hilvan_assembler.core import render
 from hilvan_assembler.core.decision import recall_decisions
 from hilvan_assembler.core.ranking import Ranking, rank
-from hilvan_assembler.core.recall import Bundle, bundle, source_of
+from hilvan_assembler.core.recall import Bundle, BundleBudget, bundle, source_of
 from hilvan_assembler.core.snippet import SNIPPET_CHARACTERS, snippet
-from hilvan_assembler.model.candidate import Candidate, Origin
+from hilvan_assembler.model.candidate import Candidate
 from hilvan_assembler.model.curation import Curated
+from hilvan_assembler.model.entry import Origin
 from hilvan_assembler.model.kind import Layer, Reason
+from hilvan_assembler.model.ranking import Verdict
 from hilvan_assembler.ports.contradiction import ContradictionJudge
 from hilvan_assembler.ports.tokenizer import Tokenizer
 
@@ -47,21 +49,31 @@ def row(entry_id: str, size: int = 1, place: int = 0, **fields: object) -> Candi
 
 def pack(found: Ranking, budget: int, share: int | None = None) -> Bundle:
     """A bundle, a token a character."""
-    return bundle(found, options(), budget, budget if share is None else share, CHARACTERS)
+    shares = BundleBudget(budget, budget if share is None else share)
+    return bundle(found, options(), shares, CHARACTERS)
 
 
-def ids(found: Ranking, packed: Bundle) -> list[str]:
+def ids(packed: Bundle) -> list[str]:
     """The bundle's entries."""
-    return [found.candidates[index].id for index, _ in packed.passages]
+    return [one.id for one, _ in packed.passages]
+
+
+def out(packed: Bundle) -> dict[str, Verdict]:
+    """Why the others are out, by id."""
+    return {
+        each.piece.subject.id: each.verdict
+        for each in packed.placements
+        if each.verdict is not None
+    }
 
 
 def test_a_bundle_fills_in_rank_order_and_says_why_the_rest_is_out() -> None:
     """Too large, over budget, and the next that fits."""
     found = ranking(row("a", 500), row("b", 1, 1), row("c", 60, 2), row("d", 1, 3))
     packed = pack(found, 2 * ITEM + 40)
-    assert ids(found, packed) == ["b", "d"]
-    assert found.verdicts[0].reason is Reason.TOO_LARGE
-    assert found.verdicts[2].reason is Reason.OVER_BUDGET
+    assert ids(packed) == ["b", "d"]
+    assert out(packed)["a"].reason is Reason.TOO_LARGE
+    assert out(packed)["c"].reason is Reason.OVER_BUDGET
     assert packed.token_count == len(packed.text) == 2 * ITEM
 
 
@@ -76,9 +88,9 @@ def test_no_source_exceeds_its_share() -> None:
         row("e", 1, 4),
     )
     packed = pack(found, 10 * ITEM, ITEM + 5)
-    assert ids(found, packed) == ["a", "c", "e"]
-    assert found.verdicts[1].detail == "share of note-1"
-    assert found.verdicts[3].detail == "share of t"
+    assert ids(packed) == ["a", "c", "e"]
+    assert out(packed)["b"].detail == "share of note-1"
+    assert out(packed)["d"].detail == "share of t"
 
 
 def test_a_source_is_a_note_a_thread_or_the_entry() -> None:
@@ -96,17 +108,18 @@ def test_what_is_outdated_takes_no_room() -> None:
         pairs={("old", "new"): 0.8},
         judge=disputes(("nine", "ten")),
     )
-    assert ids(found, pack(found, 1000)) == ["new"]
-    assert found.verdicts[0].reason is Reason.CONTRADICTED_BY
+    packed = pack(found, 1000)
+    assert ids(packed) == ["new"]
+    assert out(packed)["old"].reason is Reason.CONTRADICTED_BY
 
 
 def test_a_tokenizer_that_joins_over_seams_never_overruns_a_bundle() -> None:
     """Where the whole costs more than its parts the last passages leave."""
     found = ranking(*(row(name, 1, place) for place, name in enumerate("abcd")))
-    packed = bundle(found, options(), 4, 4, Grudge())
+    packed = bundle(found, options(), BundleBudget(4, 4), Grudge())
     assert len(packed.passages) == 2
     assert packed.token_count <= 4
-    assert found.verdicts[3].reason is Reason.OVER_BUDGET
+    assert out(packed)["d"].reason is Reason.OVER_BUDGET
 
 
 @given(
@@ -120,7 +133,7 @@ def test_a_bundle_never_exceeds_its_budget(
 ) -> None:
     """Whatever the budget and the share, the text's own count is within it."""
     found = ranking(*(row(f"{n}", size, n) for n, size in enumerate(lengths)))
-    packed = bundle(found, options(), budget, share, tokenizer)
+    packed = bundle(found, options(), BundleBudget(budget, share), tokenizer)
     assert packed.token_count == tokenizer.count(packed.text) <= budget
 
 

@@ -7,7 +7,7 @@ from support.assembler.doubles import MemoryRetrieval
 from hilvan_assembler.errors import ServiceUnavailable
 from hilvan_assembler.model.contradiction import FoundContradiction
 from hilvan_assembler.model.turn import Caller
-from hilvan_assembler.usecases.report import CALLERS_MOST, REPORT_SECONDS, Reports
+from hilvan_assembler.usecases.report import MAX_CALLERS, REPORT_SECONDS, Reports
 
 MOST = 3
 ANA, BOB = Caller("acme", "ana", ()), Caller("acme", "bob", ())
@@ -57,11 +57,11 @@ async def test_callers_are_bounded() -> None:
     """While nothing is told yet, accesses of further callers are dropped."""
     retrieval = MemoryRetrieval()
     reports = accesses(retrieval)
-    for number in range(CALLERS_MOST + 5):
+    for number in range(MAX_CALLERS + 5):
         reports.add(Caller("acme", f"u{number}", ()), ["m1"])
     reports.add(Caller("acme", "u0", ()), ["m2"])
     await reports.close()
-    assert len(retrieval.recorded) == CALLERS_MOST
+    assert len(retrieval.recorded) == MAX_CALLERS
     assert retrieval.recorded[0] == ("m1", "m2")
 
 
@@ -78,8 +78,10 @@ async def test_a_failed_report_is_no_error() -> None:
 async def test_a_conflict_that_is_found_again_is_one_finding() -> None:
     """Whatever the evidence; the other way round it is another one."""
     retrieval = MemoryRetrieval()
-    reports = Reports("conflicts", retrieval.record_conflicts, MOST)
+    reports = Reports("conflicts", retrieval.record_contradictions, MOST)
     reports.add(ANA, [FoundContradiction("a", "b", "one")])
     reports.add(ANA, [FoundContradiction("a", "b", "two"), FoundContradiction("b", "a")])
     await reports.close()
-    assert retrieval.conflicts == [(FoundContradiction("a", "b"), FoundContradiction("b", "a"))]
+    assert retrieval.contradictions == [
+        (FoundContradiction("a", "b"), FoundContradiction("b", "a"))
+    ]

@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from google.rpc import error_details_pb2, status_pb2
 
 DETAILS_KEY = "grpc-status-details-bin"
@@ -106,6 +106,19 @@ def _bad_request(violations: Sequence[tuple[str, str]]) -> error_details_pb2.Bad
 def _text(value: str) -> str:
     # A name from a file system may hold lone surrogates, which protobuf refuses.
     return value[:_TEXT_BYTES].encode(errors="replace")[:_TEXT_BYTES].decode(errors="ignore")
+
+
+def error_info(error: grpc.aio.AioRpcError) -> error_details_pb2.ErrorInfo | None:
+    """The reason and domain of an error that a service of ours sent; None of any other error."""
+    packed = dict(error.trailing_metadata() or ()).get(DETAILS_KEY)
+    if not isinstance(packed, bytes):
+        return None
+    try:
+        details = status_pb2.Status.FromString(packed).details
+    except DecodeError:
+        return None
+    info = error_details_pb2.ErrorInfo()
+    return next((info for detail in details if detail.Unpack(info)), None)
 
 
 async def abort(

@@ -1,4 +1,4 @@
-"""Packs rendered items into their tiers. Tokens are those of the rendered bytes.
+"""Packs rendered pieces into their tiers. Tokens are those of the rendered bytes.
 
 Two ways to fill a tier. *Ranked* (memories, episodes, procedures, notes): in rank order; one that
 does not fit is skipped and the next may fit. *Strict prefix* (identity, pins): the first that
@@ -6,46 +6,67 @@ does not fit stops everything after it, because an order that people set is neve
 fill a gap.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from hilvan_assembler.model.kind import Reason
+from hilvan_assembler.model.curation import IdentityBlock, PinnedNote
+from hilvan_assembler.model.kind import Reason, Section
+from hilvan_assembler.model.ranking import RankedCandidate, Verdict
 
 Count = Callable[[str], int]
+Subject = RankedCandidate | PinnedNote | IdentityBlock
+LastWord = Callable[[Subject], Verdict | None]
+"""Asked only of what fits: its verdict puts the subject out, and then it takes no room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One rendered item."""
+    """One rendered item, and what it was made of."""
 
-    id: str
+    subject: Subject
     text: str
 
 
-@dataclass(slots=True)
-class Packed:
-    """What of a section fitted: indexes of pieces in order, their tokens, and why the rest not."""
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What became of a piece: its tokens, and why it is out; a verdict of None: it is in.
 
-    pieces: Sequence[Piece]
+    A piece after the cut of a strict prefix is not counted and has 0 tokens.
+    """
+
+    piece: Piece
+    token_count: int = 0
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A section as far as it fits: its own lines, and every piece with what became of it."""
+
     opening: str
     closing: str
-    kept: list[int] = field(default_factory=list)
-    tokens: dict[int, int] = field(default_factory=dict)
-    left_out: dict[int, Reason] = field(default_factory=dict)
+    placements: tuple[Placement, ...] = ()
     token_count: int = 0
+
+    @property
+    def kept(self) -> tuple[Placement, ...]:
+        """The pieces that are in, in their order."""
+        return tuple(placement for placement in self.placements if placement.verdict is None)
 
     @property
     def text(self) -> str:
         """The rendered section; nothing at all without an item."""
-        if not self.kept:
+        kept = self.kept
+        if not kept:
             return ""
-        return "".join(
-            (self.opening, *(self.pieces[index].text for index in self.kept), self.closing)
-        )
+        return "".join((self.opening, *(placement.piece.text for placement in kept), self.closing))
 
-    def drop_last(self) -> None:
-        """Take the last item out again."""
-        self.left_out[self.kept.pop()] = Reason.OVER_BUDGET
+    def without_last(self) -> "Packed":
+        """The section after its last piece was taken out; its tokens must be counted anew."""
+        last = self.kept[-1]
+        out = replace(last, verdict=Verdict(Reason.OVER_BUDGET))
+        placements = tuple(out if placement is last else placement for placement in self.placements)
+        return replace(self, placements=placements)
 
 
 def pack(
@@ -56,35 +77,35 @@ def pack(
     *,
     strict: bool,
     before: str = "",
-    admit: Callable[[int], bool] = lambda _: True,
+    last_word: LastWord = lambda _: None,
 ) -> Packed:
-    """Fill one section with at most ``budget`` tokens, its own lines included.
+    """Fill one section with at most ``budget`` tokens, its own lines (``frame``) included.
 
-    ``before`` is a text that is paid from the same budget. ``admit`` has the last word on a
-    piece that fits, by its index; one that it turns away takes no room.
+    ``before`` is a text that is paid from the same budget.
     """
-    packed = Packed(pieces, *frame)
     frame_tokens = sum(map(count, frame))
     before_tokens = count(before)
     used = before_tokens + frame_tokens
+    placements: list[Placement] = []
     cut = False
-    for index, piece in enumerate(pieces):
+    for piece in pieces:
         if cut:
-            packed.left_out[index] = Reason.AFTER_CUT
+            placements.append(Placement(piece, verdict=Verdict(Reason.AFTER_CUT)))
             continue
-        tokens = packed.tokens[index] = count(piece.text)
+        tokens = count(piece.text)
         if used + tokens > budget:
             too_large = frame_tokens + tokens > budget
-            packed.left_out[index] = Reason.TOO_LARGE if too_large else Reason.OVER_BUDGET
+            reason = Reason.TOO_LARGE if too_large else Reason.OVER_BUDGET
+            placements.append(Placement(piece, tokens, Verdict(reason)))
             cut = strict
-        elif admit(index):
-            packed.kept.append(index)
-            used += tokens
-    _fit(packed, (before, before_tokens), budget, count)
-    return packed
+            continue
+        verdict = last_word(piece.subject)
+        placements.append(Placement(piece, tokens, verdict))
+        used += tokens if verdict is None else 0
+    return _fit(Packed(*frame, tuple(placements)), (before, before_tokens), budget, count)
 
 
-def _fit(packed: Packed, before: tuple[str, int], budget: int, count: Count) -> None:
+def _fit(packed: Packed, before: tuple[str, int], budget: int, count: Count) -> Packed:
     """Count the whole text, and take out the last item while it is over.
 
     Tokens of parts add up for tiktoken's encodings; another tokenizer may join over the seam.
@@ -92,23 +113,25 @@ def _fit(packed: Packed, before: tuple[str, int], budget: int, count: Count) -> 
     text, tokens = before
     while packed.kept:
         whole = count(text + packed.text)
-        packed.token_count = whole - tokens
         if whole <= budget:
-            return
-        packed.drop_last()
-    packed.token_count = 0
+            return replace(packed, token_count=whole - tokens)
+        packed = packed.without_last()
+    return packed
 
 
-def fit_sum(sections: Sequence[Packed], budget: int, count: Count) -> tuple[str, int]:
-    """The text of all sections and its tokens; last items are taken out while it is over.
+def fit_sum(
+    sections: Mapping[Section, Packed], budget: int, count: Count
+) -> tuple[dict[Section, Packed], str, int]:
+    """All sections, their text and its tokens; last items are taken out while it is over.
 
     Sections that fit each for itself are over together only where tokens don't add up.
     """
+    fitted = dict(sections)
     while True:
-        text = "".join(each.text for each in sections)
+        text = "".join(packed.text for packed in fitted.values())
         tokens = count(text)
         if tokens <= budget:
-            return text, tokens
-        last = next(each for each in reversed(sections) if each.kept)
-        last.drop_last()
-        last.token_count = count(last.text)
+            return fitted, text, tokens
+        last = next(section for section in reversed(fitted) if fitted[section].kept)
+        shorter = fitted[last].without_last()
+        fitted[last] = replace(shorter, token_count=count(shorter.text))

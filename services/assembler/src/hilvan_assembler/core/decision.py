@@ -1,107 +1,117 @@
 """Says why each candidate is in or out. Never looked at by what decides."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from hilvan_assembler.core.budget import Packed
-from hilvan_assembler.core.prune import Verdict, order
-from hilvan_assembler.core.ranking import Ranking, section_of
+from hilvan_assembler.core.budget import Packed, Placement
+from hilvan_assembler.core.order import by_relevance
+from hilvan_assembler.core.ranking import Ranking
 from hilvan_assembler.core.recall import Bundle
+from hilvan_assembler.core.section import section_of
 from hilvan_assembler.model.assembly import Decision, Notice
-from hilvan_assembler.model.curation import Curated
+from hilvan_assembler.model.curation import Curated, IdentityBlock, PinnedNote
 from hilvan_assembler.model.kind import Layer, Reason, Section
 from hilvan_assembler.model.options import Options
+from hilvan_assembler.model.ranking import RankedCandidate, Verdict
 
 
 def decisions(
-    ranking: Ranking,
-    curated: Curated,
-    chosen: Mapping[Section, Sequence[int]],
-    packed: Mapping[Section, Packed],
-    options: Options,
+    ranking: Ranking, curated: Curated, packed: Mapping[Section, Packed], options: Options
 ) -> tuple[Decision, ...]:
     """One decision for each identity block, pinned note and candidate."""
-    told = _fixed(curated, packed, options)
-    outcome: dict[int, tuple[Reason, int]] = {}
-    for section, indexes in chosen.items():
-        each = packed[section]
-        for position, index in enumerate(indexes):
-            reason = each.left_out.get(position, Reason.RENDERED)
-            outcome[index] = (reason, each.tokens[position])
-    return (*told, *_candidate_decisions(ranking, outcome))
+    placements = {
+        placement.piece.subject.id: placement
+        for section in packed.values()
+        for placement in section.placements
+        if isinstance(placement.piece.subject, RankedCandidate)
+    }
+    off = {
+        one.id: Verdict(Reason.SECTION_OFF)
+        for one in ranking.best_first
+        if section_of(one.candidate) not in options.sections
+    }
+    return (
+        *_fixed_decisions(curated, packed, options),
+        *_candidate_decisions(ranking, placements, off),
+    )
 
 
-def recall_decisions(ranking: Ranking, packed: Bundle) -> tuple[Decision, ...]:
-    """One decision for each candidate of a recall."""
-    outcome = {index: (Reason.RENDERED, tokens) for index, tokens in packed.passages}
-    return tuple(_candidate_decisions(ranking, outcome))
+def recall_decisions(ranking: Ranking, bundle: Bundle) -> tuple[Decision, ...]:
+    """One decision for each candidate of a recall; tokens of those that are in."""
+    placements = {
+        placement.piece.subject.id: placement
+        if placement.verdict is None
+        else Placement(placement.piece, verdict=placement.verdict)
+        for placement in bundle.placements
+    }
+    return tuple(_candidate_decisions(ranking, placements, {}))
 
 
 def _candidate_decisions(
-    ranking: Ranking, outcome: Mapping[int, tuple[Reason, int]]
+    ranking: Ranking, placements: Mapping[str, Placement], off: Mapping[str, Verdict]
 ) -> Iterator[Decision]:
-    before = _layer_ranks(ranking, order(ranking.candidates, ranking.relevance))
-    after = _layer_ranks(ranking, ranking.ranked)
-    for index, candidate in enumerate(ranking.candidates):
-        reason, tokens = outcome.get(index, (Reason.RENDERED, 0))
-        verdict = ranking.verdicts.get(index, Verdict(reason))
+    before = _layer_ranks(by_relevance(ranking.candidates))
+    after = _layer_ranks(ranking.best_first)
+    for one in ranking.candidates:
+        placement = placements.get(one.id)
+        verdict = one.verdict or off.get(one.id) or (placement.verdict if placement else None)
         yield Decision(
-            id=candidate.id,
-            section=section_of(candidate),
-            reason=verdict.reason,
-            other_id=verdict.other_id,
-            detail=verdict.detail,
-            signals=ranking.signals[index],
-            score=ranking.scores[index],
-            rank_before=before[index],
-            rank_after=after.get(index),
-            token_count=tokens,
-            candidate=candidate,
+            id=one.id,
+            section=section_of(one.candidate),
+            reason=verdict.reason if verdict else Reason.RENDERED,
+            other_id=verdict.other_id if verdict else "",
+            detail=verdict.detail if verdict else "",
+            signals=one.signals,
+            score=one.score,
+            rank_before=before[one.id],
+            rank_after=after.get(one.id),
+            token_count=placement.token_count if placement else 0,
+            candidate=one.candidate,
         )
 
 
-def _fixed(curated: Curated, packed: Mapping[Section, Packed], options: Options) -> list[Decision]:
+def _fixed_decisions(
+    curated: Curated, packed: Mapping[Section, Packed], options: Options
+) -> Iterator[Decision]:
     """Decisions about identity blocks and pinned notes, in their order."""
-    fixed: tuple[tuple[Section, list[tuple[str, Reason | None]]], ...] = (
-        (
-            Section.IDENTITY,
-            [(b.id, None if b.active else Reason.INACTIVE) for b in curated.identity],
-        ),
-        (Section.PINNED, [(p.id, None if p.loaded else p.reason) for p in curated.pins]),
-    )
-    told: list[Decision] = []
-    for section, elements in fixed:
-        each = packed[section]
-        position = 0
-        for element_id, out in elements:
-            if out is None and section in options.sections:
-                reason = each.left_out.get(position, Reason.RENDERED)
-                tokens = each.tokens.get(position, 0)
-                told.append(Decision(element_id, section, reason, token_count=tokens))
-                position += 1
-            else:
-                told.append(Decision(element_id, section, out or Reason.SECTION_OFF))
-    return told
+    elements: dict[Section, list[tuple[str, Reason | None]]] = {
+        Section.IDENTITY: [
+            (block.id, None if block.active else Reason.INACTIVE) for block in curated.identity
+        ],
+        Section.PINNED: [(note.id, None if note.loaded else note.reason) for note in curated.pins],
+    }
+    for section, known in elements.items():
+        placements = iter(packed[section].placements)
+        for element_id, out in known:
+            if out is not None or section not in options.sections:
+                yield Decision(element_id, section, out or Reason.SECTION_OFF)
+                continue
+            placement = next(placements)
+            reason = placement.verdict.reason if placement.verdict else Reason.RENDERED
+            yield Decision(element_id, section, reason, token_count=placement.token_count)
 
 
-def _layer_ranks(ranking: Ranking, indexes: Sequence[int]) -> dict[int, int]:
-    """The rank from 1 of each index among those of its layer."""
+def _layer_ranks(ranked: Iterable[RankedCandidate]) -> dict[str, int]:
+    """The rank from 1 of each candidate among those of its layer, by id."""
     seen: dict[Layer, int] = {}
-    ranks: dict[int, int] = {}
-    for index in indexes:
-        layer = ranking.candidates[index].layer
-        seen[layer] = ranks[index] = seen.get(layer, 0) + 1
+    ranks: dict[str, int] = {}
+    for one in ranked:
+        layer = one.candidate.layer
+        seen[layer] = ranks[one.id] = seen.get(layer, 0) + 1
     return ranks
 
 
-def notices(curated: Curated, packed: Mapping[Section, Packed]) -> tuple[Notice, ...]:
+def notices(packed: Mapping[Section, Packed]) -> tuple[Notice, ...]:
     """What people pinned or wrote and did not get, for them to mend."""
     told = []
-    for position, reason in sorted(packed[Section.PINNED].left_out.items()):
-        pin = curated.loaded_pins[position]
-        text = f"the pinned note {pin.title!r} is left out: {reason.value}"
-        told.append(Notice("pin_over_budget", text, pin.id))
-    for position, reason in sorted(packed[Section.IDENTITY].left_out.items()):
-        block = curated.active_identity[position]
-        text = f"the identity block {block.kind!r} is left out: {reason.value}"
-        told.append(Notice("identity_over_budget", text, block.id))
+    for section in (Section.PINNED, Section.IDENTITY):
+        for placement in packed[section].placements:
+            subject, verdict = placement.piece.subject, placement.verdict
+            if verdict is None:
+                continue
+            if isinstance(subject, PinnedNote):
+                text = f"the pinned note {subject.title!r} is left out: {verdict.reason.value}"
+                told.append(Notice("pin_over_budget", text, subject.id))
+            elif isinstance(subject, IdentityBlock):
+                text = f"the identity block {subject.kind!r} is left out: {verdict.reason.value}"
+                told.append(Notice("identity_over_budget", text, subject.id))
     return tuple(told)

@@ -28,7 +28,7 @@ _ZERO = {Source.VECTOR: UNRELATED, Source.KEYWORD: 0.0}
 Lists = Mapping[tuple[Layer, Source], ListReport]
 
 
-def fuse(
+def relevances(
     candidates: Sequence[Candidate], lists: Sequence[ListReport], fusion: Fusion
 ) -> list[float]:
     """The relevance of each candidate, in their order."""

@@ -1,59 +1,83 @@
 """A bundle of passages within one budget, with a share that no source may exceed."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hilvan_assembler.core import render
-from hilvan_assembler.core.prune import Verdict
+from hilvan_assembler.core.budget import Piece, Placement
 from hilvan_assembler.core.ranking import Ranking
 from hilvan_assembler.model.candidate import Candidate
 from hilvan_assembler.model.kind import Reason
 from hilvan_assembler.model.options import Options
+from hilvan_assembler.model.ranking import RankedCandidate, Verdict
 from hilvan_assembler.ports.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
+class BundleBudget:
+    """The tokens of a bundle, and how many of them one source may have."""
+
+    tokens: int
+    per_source: int
+
+
+@dataclass(frozen=True, slots=True)
 class Bundle:
-    """The bundle's text and tokens, and the candidates in it: (index, tokens), best first."""
+    """The bundle's text and tokens, and every standing candidate, best first, with its fate."""
 
     text: str
     token_count: int
-    passages: tuple[tuple[int, int], ...]
+    placements: tuple[Placement, ...]
+
+    @property
+    def passages(self) -> tuple[tuple[RankedCandidate, int], ...]:
+        """The candidates that are in, best first, each with its tokens."""
+        return tuple(
+            (placement.piece.subject, placement.token_count)
+            for placement in self.placements
+            if placement.verdict is None and isinstance(placement.piece.subject, RankedCandidate)
+        )
 
 
 def bundle(
-    ranking: Ranking, options: Options, budget: int, max_per_source: int, tokenizer: Tokenizer
+    ranking: Ranking, options: Options, budget: BundleBudget, tokenizer: Tokenizer
 ) -> Bundle:
     """Fill the budget in rank order; what does not fit is skipped and the next may fit.
 
-    Reasons of those left out are added to the ranking's verdicts. The final text is counted
-    whole and never exceeds the budget, whatever the tokenizer does at the seams.
+    The final text is counted whole and never exceeds the budget, whatever the tokenizer does at
+    the seams.
     """
-    spent: Counter[str] = Counter()
-    chosen: list[tuple[int, int]] = []
-    used = 0
-    for index in ranking.ranked:
-        candidate = ranking.candidates[index]
-        tokens = tokenizer.count(render.candidate_item(candidate, options.zone))
-        source = source_of(candidate)
-        if tokens > budget:
-            ranking.verdicts[index] = Verdict(Reason.TOO_LARGE)
-        elif used + tokens > budget:
-            ranking.verdicts[index] = Verdict(Reason.OVER_BUDGET)
-        elif spent[source] + tokens > max_per_source:
-            ranking.verdicts[index] = Verdict(Reason.OVER_BUDGET, detail=f"share of {source}")
-        elif ranking.stands(index):
-            chosen.append((index, tokens))
-            spent[source] += tokens
-            used += tokens
+    placements = _placed(ranking, options, budget, tokenizer)
     while True:
-        text = "".join(
-            render.candidate_item(ranking.candidates[index], options.zone) for index, _ in chosen
-        )
-        count = tokenizer.count(text)
-        if count <= budget or not chosen:
-            return Bundle(text, count, tuple(chosen))
-        ranking.verdicts[chosen.pop()[0]] = Verdict(Reason.OVER_BUDGET)
+        kept = [placement for placement in placements if placement.verdict is None]
+        text = "".join(placement.piece.text for placement in kept)
+        tokens = tokenizer.count(text)
+        if tokens <= budget.tokens or not kept:
+            return Bundle(text, tokens, tuple(placements))
+        out = replace(kept[-1], verdict=Verdict(Reason.OVER_BUDGET))
+        placements = [out if placement is kept[-1] else placement for placement in placements]
+
+
+def _placed(
+    ranking: Ranking, options: Options, budget: BundleBudget, tokenizer: Tokenizer
+) -> list[Placement]:
+    spent: Counter[str] = Counter()
+    placements: list[Placement] = []
+    for one in ranking.best_first:
+        text = render.candidate_item(one.candidate, options.zone)
+        tokens, source = tokenizer.count(text), source_of(one.candidate)
+        if tokens > budget.tokens:
+            verdict: Verdict | None = Verdict(Reason.TOO_LARGE)
+        elif spent.total() + tokens > budget.tokens:
+            verdict = Verdict(Reason.OVER_BUDGET)
+        elif spent[source] + tokens > budget.per_source:
+            verdict = Verdict(Reason.OVER_BUDGET, detail=f"share of {source}")
+        else:
+            verdict = ranking.contradictions.verdict(one)
+        if verdict is None:
+            spent[source] += tokens
+        placements.append(Placement(Piece(one, text), tokens, verdict))
+    return placements
 
 
 def source_of(candidate: Candidate) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime, tzinfo
 from hilvan_assembler.model.candidate import Candidate
 from hilvan_assembler.model.curation import IdentityBlock, PinnedNote
 from hilvan_assembler.model.kind import Layer, Section
+from hilvan_assembler.model.ranking import RankedCandidate
 
 _ESCAPES = {
     "&": "&amp;",
@@ -47,6 +48,13 @@ def opening(section: Section, zone: tzinfo) -> str:
 def closing(section: Section) -> str:
     """The line that closes it."""
     return f"</{section}>\n"
+
+
+def item(subject: RankedCandidate | PinnedNote | IdentityBlock, zone: tzinfo) -> str:
+    """What a prompt says of a candidate, a pinned note or an identity block."""
+    if isinstance(subject, RankedCandidate):
+        return candidate_item(subject.candidate, zone)
+    return pinned_item(subject) if isinstance(subject, PinnedNote) else identity_item(subject)
 
 
 def identity_item(block: IdentityBlock) -> str:

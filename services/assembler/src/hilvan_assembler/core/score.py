@@ -1,16 +1,18 @@
 """The final score: `boost · Σ weight · signal`, each signal in 0..1.
 
-The weights are constants of the code (spec, section 4, step 5). They change only with an A/B
-benchmark behind them; a test holds them.
+The weights are constants of the code. They change only with an A/B benchmark behind them; a test
+holds them.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from hilvan_assembler.model.candidate import Candidate
+from hilvan_assembler.model.kind import Reason
 from hilvan_assembler.model.options import Options
-from hilvan_assembler.model.ranking import Signals
+from hilvan_assembler.model.ranking import RankedCandidate, Signals, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,21 @@ FULL_FREQUENCY = 100
 """Accesses from which frequency counts fully."""
 
 _DAY_SECONDS = 86_400.0
+
+
+def scored(ranked: Sequence[RankedCandidate], options: Options) -> list[RankedCandidate]:
+    """The candidates with their signals and score, and a verdict on those below the floor."""
+    return [_scored(one, options) for one in ranked]
+
+
+def _scored(one: RankedCandidate, options: Options) -> RankedCandidate:
+    values = signals(one.candidate, one.relevance, options)
+    total = score(values)
+    verdict = one.verdict
+    if verdict is None and total < options.min_final:
+        detail = f"{total:.3f} is below {options.min_final:g}"
+        verdict = Verdict(Reason.BELOW_MIN_FINAL, detail=detail)
+    return RankedCandidate(one.candidate, one.relevance, verdict, one.duplicates, values, total)
 
 
 def signals(candidate: Candidate, relevance: float, options: Options) -> Signals:

@@ -74,4 +74,4 @@ class Assembly:
     decisions: tuple[Decision, ...] = ()
     notices: tuple[Notice, ...] = ()
     no_relevant_memory: bool = False
-    conflicts: tuple[FoundContradiction, ...] = ()
+    contradictions: tuple[FoundContradiction, ...] = ()

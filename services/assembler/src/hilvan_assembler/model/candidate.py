@@ -5,56 +5,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hilvan_assembler.model.degradation import Degradation
+from hilvan_assembler.model.entry import Entry
 from hilvan_assembler.model.kind import Layer, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where an entry came from; ``position`` is its place in ``thread``."""
+class Candidate(Entry):
+    """An entry that a source found. What a source did not say is None; ranks count from 1.
 
-    kind: str = ""
-    uri: str = ""
-    thread: str = ""
-    position: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An entry that retrieval found. A signal that nobody stated is None.
-
-    ``wire`` has a method ``message`` that gives the whole entry to a caller who wants it.
+    ``similarity`` is the cosine on the calibrated scale, 0 to 1.
     """
 
-    id: str
-    layer: Layer
-    owner: str
-    text: str
-    create_time: datetime
-    update_time: datetime
-    category: str = ""
-    title: str = ""
-    importance: float | None = None
-    confidence: float | None = None
-    access_count: int = 0
-    topics: tuple[str, ...] = ()
-    outcome: str = ""
-    steps: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    origin: Origin = field(default_factory=Origin)
-    superseded_by: str = ""
-    content_hash: str = ""
     cosine: float | None = None
     similarity: float | None = None
     vector_rank: int | None = None
     bm25: float | None = None
     keyword_rank: int | None = None
     muted: bool = False
-    wire: object = field(default=None, compare=False, repr=False)
-
-    @property
-    def note_id(self) -> str:
-        """The note that a passage belongs to; empty for other layers."""
-        return self.origin.uri if self.layer is Layer.NOTE else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hilvan_assembler.model.kind import Reason
+from hilvan_assembler.model.kind import ElementKind, ElementVerdict, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,27 @@ class Curated:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a scope as curation resolved it; ``wire`` is its message, passed through."""
+    """An element of a scope at its place, as curation resolved it.
+
+    ``order`` counts from 1; ``owner`` is a key such as ``user:ana``; only loaded elements have
+    a text.
+    """
 
     note_id: str
-    is_memory: bool
-    muted: bool
-    wire: object
+    kind: ElementKind
+    verdict: ElementVerdict = ElementVerdict.LOADED
+    title: str = ""
+    token_count: int = 0
+    order: int = 0
+    text: str = ""
+    space_id: str = ""
+    path: str = ""
+    owner: str = ""
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it is a category of memory, and no note that people chose."""
+        return self.kind is ElementKind.MEMORY_CATEGORY
 
 
 @dataclass(frozen=True, slots=True)

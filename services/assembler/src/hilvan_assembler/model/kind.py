@@ -95,3 +95,38 @@ class PartStatus(StrEnum):
 
     TIMEOUT = "timeout"
     UNAVAILABLE = "unavailable"
+
+
+class ElementKind(StrEnum):
+    """What an element of a scope is."""
+
+    PIN = "pin"
+    SET_ITEM = "set_item"
+    MEMORY_CATEGORY = "memory_category"
+
+
+class ElementVerdict(StrEnum):
+    """Whether curation loads an element of a scope, and why not."""
+
+    LOADED = "loaded"
+    OVER_BUDGET = "over_budget"
+    AFTER_CUT = "after_cut"
+    OVER_ITEM_LIMIT = "over_item_limit"
+    DUPLICATE = "duplicate"
+    MUTED = "muted"
+    MISSING = "missing"
+
+
+class NoteChange(StrEnum):
+    """What happened to a note since the last acknowledged session."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    REMOVED = "removed"
+
+
+class View(StrEnum):
+    """How much an answer explains: the prompt alone, or each decision as well."""
+
+    BASIC = "basic"
+    FULL = "full"

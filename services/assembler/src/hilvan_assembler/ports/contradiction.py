@@ -9,4 +9,4 @@ class ContradictionJudge(Protocol):
     """Tells whether two statements can't both hold."""
 
     def __call__(self, older: str, newer: str) -> Contradiction | None:
-        """The conflict with its evidence, or None. Pure: the same texts, the same answer."""
+        """The contradiction with its evidence, or None. Pure: the same texts, the same answer."""

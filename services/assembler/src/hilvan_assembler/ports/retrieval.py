@@ -5,7 +5,7 @@ from typing import Protocol
 
 from hilvan_assembler.model.candidate import CandidateRequest, RetrievalAnswer
 from hilvan_assembler.model.contradiction import FoundContradiction
-from hilvan_assembler.model.session import Changed
+from hilvan_assembler.model.entry import Entry
 from hilvan_assembler.model.turn import Caller
 from hilvan_kit.deadlines import Deadline
 
@@ -26,15 +26,15 @@ class Retrieval(Protocol):
             SourcesFailed: no source answered, or not all of them and the request requires all.
         """
 
-    async def changed(
+    async def project_entries(
         self, caller: Caller, project_id: str, deadline: Deadline
-    ) -> Sequence[Changed]:
+    ) -> Sequence[Entry]:
         """The project's entries, newest update first, at most 1,000."""
 
     async def record_accesses(self, caller: Caller, ids: Sequence[str]) -> None:
         """Count that entries were loaded into a prompt; at most 1,000."""
 
-    async def record_conflicts(
-        self, caller: Caller, conflicts: Sequence[FoundContradiction]
+    async def record_contradictions(
+        self, caller: Caller, contradictions: Sequence[FoundContradiction]
     ) -> None:
         """Note entries that newer ones contradict, at most 100; those that are gone are ignored."""

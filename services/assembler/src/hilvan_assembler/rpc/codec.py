@@ -1,24 +1,32 @@
 """From the model to messages."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any
-
-from google.protobuf.duration_pb2 import Duration
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
-from hilvan.common.v1 import entry_pb2, report_pb2
-from hilvan.curation.v1 import curation_service_pb2 as curation_pb
+from hilvan.common.v1 import report_pb2
 from hilvan_assembler.core.score import WEIGHTS
 from hilvan_assembler.core.snippet import snippet
 from hilvan_assembler.model.assembly import Decision, Item, RenderedSection
 from hilvan_assembler.model.candidate import Candidate
 from hilvan_assembler.model.degradation import Degradation
-from hilvan_assembler.model.ranking import Signals
+from hilvan_assembler.model.ranking import RankedCandidate, Signals
+from hilvan_assembler.model.session import ProjectStart, Start
 from hilvan_assembler.rpc import names
-from hilvan_assembler.usecases.assembly import Assembled, Recalled, Searched
-from hilvan_assembler.usecases.session import ProjectStart, Start
+from hilvan_assembler.rpc.messages import (
+    category_message,
+    duration,
+    element_message,
+    entry_message,
+    note_delta_message,
+    origin_message,
+    owner_message,
+    project_message,
+    stamp,
+)
+from hilvan_assembler.usecases.assembly import Assembled
+from hilvan_assembler.usecases.recall import Recalled
+from hilvan_assembler.usecases.search import Searched
+from hilvan_assembler.usecases.turn import Turn
 
 _MISSING = {
     "vector": "hits by meaning",
@@ -29,10 +37,8 @@ _MISSING = {
 }
 
 
-def assembled(
-    value: Assembled, tokenizer: str, as_of: datetime, *, explained: bool
-) -> pb.AssembleResponse:
-    """A prompt."""
+def assembled(value: Assembled, turn: Turn) -> pb.AssembleResponse:
+    """The prompt of a turn."""
     assembly = value.assembly
     searched = not value.query_empty
     return pb.AssembleResponse(
@@ -41,7 +47,7 @@ def assembled(
         sections=[_section(each) for each in assembly.sections],
         items=[_item(each) for each in assembly.items],
         decisions=[_decision(each) for each in assembly.decisions],
-        weights=_weights() if explained else None,
+        weights=_weights() if turn.is_explained else None,
         degraded=degraded(value.degraded),
         warnings=[
             pb.Warning(code=each.code, description=each.description, id=each.id)
@@ -50,41 +56,37 @@ def assembled(
         timings=timings(value.timings),
         query_empty=value.query_empty,
         no_relevant_memory=searched and assembly.no_relevant_memory,
-        tokenizer=tokenizer,
-        as_of_time=_stamp(as_of),
+        tokenizer=turn.tokenizer.name,
+        as_of_time=stamp(turn.options.as_of),
     )
 
 
 def recalled(value: Recalled) -> pb.RecallResponse:
     """A bundle of passages."""
-    ranking = value.ranking
     return pb.RecallResponse(
         bundle=value.bundle.text,
         token_count=value.bundle.token_count,
-        passages=[
-            _passage(ranking.candidates[index], ranking.scores[index], tokens)
-            for index, tokens in value.bundle.passages
-        ],
-        decisions=[_decision(each) for each in value.decisions],
+        passages=[_passage(one, tokens) for one, tokens in value.bundle.passages],
+        decisions=[_decision(decision) for decision in value.decisions],
         degraded=degraded(value.degraded),
-        no_relevant_memory=ranking.nothing_relevant,
+        no_relevant_memory=value.no_relevant_memory,
         timings=timings(value.timings),
     )
 
 
 def searched(value: Searched, query: str) -> pb.SearchResponse:
-    """Ranked hits."""
+    """Ranked hits, each with the part of its text that the query is about."""
     return pb.SearchResponse(
         hits=[
             pb.Hit(
-                entry=_entry(candidate),
-                relevance=relevance,
-                snippet=snippet(candidate.text, query),
-                similarity=candidate.similarity,
-                bm25=candidate.bm25,
-                muted=candidate.muted,
+                entry=entry_message(hit.candidate),
+                relevance=hit.relevance,
+                snippet=snippet(hit.candidate.text, query),
+                similarity=hit.candidate.similarity,
+                bm25=hit.candidate.bm25,
+                muted=hit.candidate.muted,
             )
-            for candidate, relevance in value.hits
+            for hit in value.hits
         ],
         degraded=degraded(value.degraded),
         timings=timings(value.timings),
@@ -92,17 +94,19 @@ def searched(value: Searched, query: str) -> pb.SearchResponse:
 
 
 def started(value: Start, *, bodies: bool) -> pb.StartSessionResponse:
-    """What a session begins with."""
-    muted = {name for name, is_muted, _ in value.own.categories if is_muted}
-    profile = pb.Profile(
-        memory=[_wire(each) for name, _, each in value.own.categories if name not in muted],
-        always_load=[_element(each.wire, bodies) for each in value.profile if not each.is_memory],
-    )
+    """What a session begins with; texts of notes only with ``bodies``."""
     return pb.StartSessionResponse(
         session_id=value.session_id,
-        profile=profile,
-        projects=[_wire(each) for each in value.own.projects],
-        project=_project(value.project, bodies) if value.project else None,
+        profile=pb.Profile(
+            memory=[category_message(category) for category in value.categories],
+            always_load=[
+                element_message(element, bodies=bodies)
+                for element in value.profile
+                if not element.is_memory
+            ],
+        ),
+        projects=[project_message(project) for project in value.projects],
+        project=_project_brief(value.project, bodies=bodies) if value.project else None,
         degraded=degraded(value.degraded),
     )
 
@@ -122,41 +126,23 @@ def degraded(parts: Iterable[Degradation]) -> list[report_pb2.Degradation]:
 def timings(seconds: Mapping[str, float]) -> list[report_pb2.StageTiming]:
     """How long each stage took."""
     return [
-        report_pb2.StageTiming(stage=stage, elapsed_duration=_duration(value))
+        report_pb2.StageTiming(stage=stage, elapsed_duration=duration(value))
         for stage, value in seconds.items()
     ]
 
 
-def _project(value: ProjectStart, bodies: bool) -> pb.ProjectBrief:  # noqa: FBT001 (the request's own field)
-    opening: Any = value.opening.wire
+def _project_brief(value: ProjectStart, *, bodies: bool) -> pb.ProjectBrief:
+    opening = value.opening
     return pb.ProjectBrief(
         note_count=opening.note_count,
         folders=opening.folders,
-        always_load=[_element(each.wire, bodies) for each in value.elements],
-        since_time=opening.since_time if opening.HasField("since_time") else None,
-        changed_notes=opening.notes,
-        changed_entries=[_wire(each.wire) for each in value.news],
+        always_load=[element_message(element, bodies=bodies) for element in value.elements],
+        since_time=None if opening.since is None else stamp(opening.since),
+        changed_notes=[note_delta_message(delta) for delta in opening.changed_notes],
+        changed_entries=[entry_message(entry) for entry in value.changed_entries],
         categories=value.categories,
         tags=opening.tags,
     )
-
-
-def _element(wire: object, bodies: bool) -> curation_pb.Element:  # noqa: FBT001 (the request's own field)
-    element = curation_pb.Element()
-    element.CopyFrom(_wire(wire))
-    if not bodies:
-        element.ClearField("text")
-    return element
-
-
-def _wire(value: object) -> Any:
-    """A message that was passed through the model untouched."""
-    return value
-
-
-def _entry(candidate: Candidate) -> entry_pb2.Entry:
-    entry: entry_pb2.Entry = _wire(candidate.wire).message()
-    return entry
 
 
 def _section(value: RenderedSection) -> pb.RenderedSection:
@@ -221,26 +207,15 @@ def _weights() -> pb.Weights:
     )
 
 
-def _passage(candidate: Candidate, score: float, tokens: int) -> pb.Passage:
-    entry = _entry(candidate)
+def _passage(one: RankedCandidate, tokens: int) -> pb.Passage:
+    candidate = one.candidate
     return pb.Passage(
         id=candidate.id,
         layer=names.LAYER_NUMBERS[candidate.layer],
         title=candidate.title,
         text=candidate.text,
-        owner=entry.owner,
-        origin=entry.origin if entry.HasField("origin") else None,
-        score=score,
+        owner=owner_message(candidate.owner),
+        origin=origin_message(candidate.origin),
+        score=one.score,
         token_count=tokens,
     )
-
-
-def _stamp(time: datetime) -> Timestamp:
-    stamp = Timestamp()
-    stamp.FromDatetime(time)
-    return stamp
-
-
-def _duration(seconds: float) -> Duration:
-    whole = int(seconds)
-    return Duration(seconds=whole, nanos=int((seconds - whole) * 1e9))

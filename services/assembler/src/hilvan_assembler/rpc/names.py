@@ -2,7 +2,17 @@
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
 from hilvan.common.v1 import entry_pb2, report_pb2
-from hilvan_assembler.model.kind import FusionMethod, Layer, PartStatus, Reason, Section
+from hilvan.curation.v1 import curation_service_pb2 as curation_pb
+from hilvan_assembler.model.kind import (
+    ElementKind,
+    ElementVerdict,
+    FusionMethod,
+    Layer,
+    NoteChange,
+    PartStatus,
+    Reason,
+    Section,
+)
 
 LAYERS = {
     entry_pb2.LAYER_MEMORY: Layer.MEMORY,
@@ -50,4 +60,32 @@ REASONS = {
 STATUSES = {
     PartStatus.TIMEOUT: report_pb2.PART_STATUS_TIMEOUT,
     PartStatus.UNAVAILABLE: report_pb2.PART_STATUS_UNAVAILABLE,
+}
+
+AXES = {
+    "user": entry_pb2.AXIS_USER,
+    "project": entry_pb2.AXIS_PROJECT,
+    "space": entry_pb2.AXIS_SPACE,
+}
+
+ELEMENT_KINDS = {
+    ElementKind.PIN: curation_pb.ELEMENT_KIND_PIN,
+    ElementKind.SET_ITEM: curation_pb.ELEMENT_KIND_SET_ITEM,
+    ElementKind.MEMORY_CATEGORY: curation_pb.ELEMENT_KIND_MEMORY_CATEGORY,
+}
+
+ELEMENT_VERDICTS = {
+    ElementVerdict.LOADED: curation_pb.VERDICT_LOADED,
+    ElementVerdict.OVER_BUDGET: curation_pb.VERDICT_OVER_BUDGET,
+    ElementVerdict.AFTER_CUT: curation_pb.VERDICT_AFTER_CUT,
+    ElementVerdict.OVER_ITEM_LIMIT: curation_pb.VERDICT_OVER_ITEM_LIMIT,
+    ElementVerdict.DUPLICATE: curation_pb.VERDICT_DUPLICATE,
+    ElementVerdict.MUTED: curation_pb.VERDICT_MUTED,
+    ElementVerdict.MISSING: curation_pb.VERDICT_MISSING,
+}
+
+NOTE_CHANGES = {
+    NoteChange.ADDED: curation_pb.NOTE_CHANGE_ADDED,
+    NoteChange.CHANGED: curation_pb.NOTE_CHANGE_CHANGED,
+    NoteChange.REMOVED: curation_pb.NOTE_CHANGE_REMOVED,
 }

@@ -1,33 +1,39 @@
 """Bounds of requests. Every fault of a request is found before any is told."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from hilvan.assembler.v1 import assembler_service_pb2 as pb
+from hilvan_assembler.core.recall import BundleBudget
+from hilvan_assembler.core.search import Bounds
 from hilvan_assembler.model.candidate import CandidateRequest
-from hilvan_assembler.model.kind import Layer, Section, Source, Tier
+from hilvan_assembler.model.kind import Layer, Section, Source, Tier, View
 from hilvan_assembler.model.options import DEFAULT_BUDGETS, Fusion, Options
+from hilvan_assembler.model.turn import Caller, Wanted
+from hilvan_assembler.ports.tokenizer import Tokenizers
 from hilvan_assembler.rpc import names
-from hilvan_assembler.usecases.assembly import Wanted
-from hilvan_kit.tokens import TokenCounter, Tokenizers
+from hilvan_assembler.usecases.search import Query
+from hilvan_assembler.usecases.session import SessionCall
+from hilvan_assembler.usecases.turn import Turn
+from hilvan_kit.deadlines import Deadline
 from hilvan_kit.validation import Faults, refuse, scan
 
-QUERY_MOST = 8_192
-BUDGET_MOST = 100_000
-CANDIDATES_MOST = 100
-CANDIDATES = 50
+MAX_QUERY_CHARACTERS = 8_192
+MAX_BUDGET = 100_000
+MAX_CANDIDATES = 100
+DEFAULT_CANDIDATES = 50
 """Candidates a layer and source of a request that names no limit: twice what the default budgets
 hold, and half of what 100 cost (docs/performance.md)."""
 
-HITS_MOST = 100
-BOOSTS_MOST = 32
-BOOST_MOST = 10
-RECALL_BUDGET = 4_000
-SEARCH_LIMIT = 20
-CATEGORY_MOST = 64
+MAX_HITS = 100
+MAX_BOOSTS = 32
+MAX_BOOST = 10
+DEFAULT_RECALL_BUDGET = 4_000
+DEFAULT_SEARCH_LIMIT = 20
+MAX_CATEGORY_CHARACTERS = 64
 
 _PROJECT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 
@@ -47,49 +53,97 @@ _SOURCES_OF = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a call has whatever it asks: who, until when, and whether it is a preview."""
+
+    caller: Caller
+    deadline: Deadline
+    preview: bool = False
+
+
 class Validator:
-    """Reads requests, knowing the tokenizers that they may name."""
+    """Reads requests, knowing the tokenizers that they may name, and what time it is."""
 
-    def __init__(self, tokenizers: Tokenizers) -> None:
-        """Take the server's tokenizers."""
+    def __init__(self, tokenizers: Tokenizers, clock: Callable[[], datetime]) -> None:
+        """``clock`` dates requests that state no moment."""
         self._tokenizers = tokenizers
+        self._clock = clock
 
-    def assemble(
-        self, request: pb.AssembleRequest, now: datetime
-    ) -> tuple[Wanted, Options, TokenCounter]:
-        """An Assemble in the model's words, or every fault of it."""
+    def assemble(self, request: pb.AssembleRequest, call: Call) -> Turn:
+        """An Assemble as a turn. Raises InvalidRequest with every fault of it."""
         faults = Faults()
         scan(request, faults)
-        faults.length(request.query, "query", QUERY_MOST)
+        faults.length(request.query, "query", MAX_QUERY_CHARACTERS)
         _project_faults(request.scope.project_id, faults, "scope.project_id")
         self._overrides_faults(request.overrides, faults)
         refuse(faults)
-        return (
-            _wanted(request, request.scope.project_id),
-            options(request.overrides, now),
-            self._tokenizers.get(request.overrides.tokenizer),
-        )
+        return self._turn(request, _wanted(request, request.scope.project_id), call)
 
-    def recall(
-        self, request: pb.RecallRequest, now: datetime
-    ) -> tuple[Wanted, Options, tuple[int, int], TokenCounter]:
-        """A Recall in the model's words, or every fault of it."""
+    def recall(self, request: pb.RecallRequest, call: Call) -> tuple[Turn, BundleBudget]:
+        """A Recall as a turn, and its budget. Raises InvalidRequest with every fault of it."""
         faults = Faults()
         scan(request, faults)
-        faults.length(request.query, "query", QUERY_MOST)
-        faults.check(not request.query or bool(request.query.strip()), "query", "must not be blank")
+        _query_faults(request.query, faults)
         _project_faults(request.project_id, faults, "project_id")
         self._overrides_faults(request.overrides, faults)
-        budget = request.token_budget if request.HasField("token_budget") else RECALL_BUDGET
-        share = request.max_per_source if request.HasField("max_per_source") else budget // 2
-        faults.between(budget, "token_budget", 0, BUDGET_MOST)
-        faults.between(share, "max_per_source", 0, BUDGET_MOST)
+        tokens = request.token_budget if request.HasField("token_budget") else DEFAULT_RECALL_BUDGET
+        share = request.max_per_source if request.HasField("max_per_source") else tokens // 2
+        faults.between(tokens, "token_budget", 0, MAX_BUDGET)
+        faults.between(share, "max_per_source", 0, MAX_BUDGET)
         refuse(faults)
-        return (
-            _wanted(request, request.project_id),
-            options(request.overrides, now),
-            (budget, share),
-            self._tokenizers.get(request.overrides.tokenizer),
+        turn = self._turn(request, _wanted(request, request.project_id), call)
+        return turn, BundleBudget(tokens, share)
+
+    def search(self, request: pb.SearchRequest, call: Call) -> Query:
+        """A Search. Raises InvalidRequest with every fault of it."""
+        faults = Faults()
+        scan(request, faults)
+        _query_faults(request.query, faults)
+        _project_faults(request.project_id, faults, "project_id")
+        limit = request.limit if request.HasField("limit") else DEFAULT_SEARCH_LIMIT
+        faults.between(limit, "limit", 0, MAX_HITS)
+        faults.between(request.min_semantic, "min_semantic", 0, 1)
+        fusion_faults(request.fusion, faults, "fusion")
+        for index, layer in enumerate(request.layers):
+            faults.check(layer != 0, f"layers[{index}]", "must be given")
+        joined = fusion(request.fusion)
+        sources = tuple(s for s in _SOURCES_OF.get(request.mode, ()) if joined.weight(s) > 0)
+        faults.check(bool(sources) or bool(faults.pairs), "fusion", "switches every source off")
+        refuse(faults)
+        as_of = request.as_of_time.ToDatetime(UTC) if request.HasField("as_of_time") else None
+        layers = tuple(dict.fromkeys(names.LAYERS[layer] for layer in request.layers))
+        wanted = CandidateRequest(
+            query=request.query,
+            layers=layers or tuple(Layer),
+            owners=(f"project:{request.project_id}",) if request.project_id else None,
+            limit=MAX_CANDIDATES,
+            as_of=as_of,
+            sources=sources,
+            include_muted=True,
+        )
+        bounds = Bounds(limit, request.min_semantic)
+        return Query(call.caller, wanted, joined, bounds, call.deadline)
+
+    def start_session(self, request: pb.StartSessionRequest, call: Call) -> SessionCall:
+        """A StartSession. Raises InvalidRequest with every fault of it."""
+        faults = Faults()
+        scan(request, faults)
+        _project_faults(request.scope.project_id, faults, "scope.project_id")
+        refuse(faults)
+        return SessionCall(call.caller, request.scope.project_id, call.deadline, call.preview)
+
+    def _turn(
+        self, request: pb.AssembleRequest | pb.RecallRequest, wanted: Wanted, call: Call
+    ) -> Turn:
+        return Turn(
+            caller=call.caller,
+            wanted=wanted,
+            options=options(request.overrides, self._clock()),
+            tokenizer=self._tokenizers.get(request.overrides.tokenizer),
+            deadline=call.deadline,
+            view=View.FULL if request.view == pb.VIEW_FULL else View.BASIC,
+            preview=call.preview,
         )
 
     def _overrides_faults(self, overrides: pb.Overrides, faults: Faults) -> None:
@@ -97,12 +151,12 @@ class Validator:
         for name in _TIERS:
             if overrides.budgets.HasField(name):  # type: ignore[arg-type]  # all have presence
                 value = getattr(overrides.budgets, name)
-                faults.between(value, f"{path}.budgets.{name}", 0, BUDGET_MOST)
+                faults.between(value, f"{path}.budgets.{name}", 0, MAX_BUDGET)
         faults.between(overrides.min_final, f"{path}.min_final", 0, 1)
         faults.between(overrides.min_semantic, f"{path}.min_semantic", 0, 1)
         if overrides.HasField("candidate_limit"):
             limit = overrides.candidate_limit
-            faults.between(limit, f"{path}.candidate_limit", 1, CANDIDATES_MOST)
+            faults.between(limit, f"{path}.candidate_limit", 1, MAX_CANDIDATES)
         _boost_faults(overrides, faults, f"{path}.category_boosts")
         fusion_faults(overrides.fusion, faults, f"{path}.fusion")
         offered = self._tokenizers.names
@@ -113,44 +167,6 @@ class Validator:
             faults.check(given, f"{path}.sections[{index}]", "must be given")
         known = zone(overrides.time_zone) is not None
         faults.check(known, f"{path}.time_zone", "must be an IANA time zone")
-
-
-def search(request: pb.SearchRequest) -> tuple[CandidateRequest, Fusion, int]:
-    """A Search in the model's words, or every fault of it."""
-    faults = Faults()
-    scan(request, faults)
-    faults.length(request.query, "query", QUERY_MOST)
-    faults.check(not request.query or bool(request.query.strip()), "query", "must not be blank")
-    _project_faults(request.project_id, faults, "project_id")
-    limit = request.limit if request.HasField("limit") else SEARCH_LIMIT
-    faults.between(limit, "limit", 0, HITS_MOST)
-    faults.between(request.min_semantic, "min_semantic", 0, 1)
-    fusion_faults(request.fusion, faults, "fusion")
-    for index, layer in enumerate(request.layers):
-        faults.check(layer != 0, f"layers[{index}]", "must be given")
-    joined = fusion(request.fusion)
-    sources = tuple(s for s in _SOURCES_OF.get(request.mode, ()) if joined.weight(s) > 0)
-    faults.check(bool(sources) or bool(faults.pairs), "fusion", "switches every source off")
-    refuse(faults)
-    as_of = request.as_of_time.ToDatetime(UTC) if request.HasField("as_of_time") else None
-    wanted = CandidateRequest(
-        query=request.query,
-        layers=tuple(dict.fromkeys(names.LAYERS[each] for each in request.layers)) or tuple(Layer),
-        owners=(f"project:{request.project_id}",) if request.project_id else None,
-        limit=CANDIDATES_MOST,
-        as_of=as_of,
-        sources=sources,
-        include_muted=True,
-    )
-    return wanted, joined, limit
-
-
-def start_session(request: pb.StartSessionRequest) -> None:
-    """Refuse a bad request to start a session."""
-    faults = Faults()
-    scan(request, faults)
-    _project_faults(request.scope.project_id, faults, "scope.project_id")
-    refuse(faults)
 
 
 def options(overrides: pb.Overrides, now: datetime) -> Options:
@@ -206,6 +222,11 @@ def zone(name: str) -> tzinfo | None:
         return None
 
 
+def _query_faults(query: str, faults: Faults) -> None:
+    faults.length(query, "query", MAX_QUERY_CHARACTERS)
+    faults.check(not query or bool(query.strip()), "query", "must not be blank")
+
+
 def _project_faults(project_id: str, faults: Faults, path: str) -> None:
     """An id that no project can have; whether there is such a project is curation's to say."""
     if project_id:
@@ -218,7 +239,8 @@ def _project_faults(project_id: str, faults: Faults, path: str) -> None:
 
 def _wanted(request: pb.AssembleRequest | pb.RecallRequest, project_id: str) -> Wanted:
     overrides = request.overrides
-    limit = overrides.candidate_limit if overrides.HasField("candidate_limit") else CANDIDATES
+    given = overrides.HasField("candidate_limit")
+    limit = overrides.candidate_limit if given else DEFAULT_CANDIDATES
     return Wanted(
         query=request.query,
         project_id=project_id,
@@ -240,10 +262,10 @@ def _budgets(message: pb.TierBudgets) -> Mapping[Tier, int]:
 
 def _boost_faults(overrides: pb.Overrides, faults: Faults, path: str) -> None:
     boosts = list(overrides.category_boosts)
-    faults.check(len(boosts) <= BOOSTS_MOST, path, f"must have at most {BOOSTS_MOST} values")
+    faults.check(len(boosts) <= MAX_BOOSTS, path, f"must have at most {MAX_BOOSTS} values")
     seen: set[str] = set()
-    for index, boost in enumerate(boosts[:BOOSTS_MOST]):
-        faults.between(boost.factor, f"{path}[{index}].factor", 0, BOOST_MOST)
-        faults.length(boost.category, f"{path}[{index}].category", CATEGORY_MOST)
+    for index, boost in enumerate(boosts[:MAX_BOOSTS]):
+        faults.between(boost.factor, f"{path}[{index}].factor", 0, MAX_BOOST)
+        faults.length(boost.category, f"{path}[{index}].category", MAX_CATEGORY_CHARACTERS)
         faults.check(boost.category not in seen, f"{path}[{index}].category", "must not repeat")
         seen.add(boost.category)

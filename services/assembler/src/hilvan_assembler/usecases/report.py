@@ -8,14 +8,21 @@ from typing import Generic, TypeVar
 import structlog
 
 from hilvan_assembler.errors import AssemblerError
+from hilvan_assembler.model.contradiction import FoundContradiction
 from hilvan_assembler.model.turn import Caller
+from hilvan_assembler.ports.retrieval import Retrieval
+from hilvan_assembler.usecases.turn import Turn
 
 REPORT_SECONDS = 5.0
 """How long findings are gathered: a report a turn took a fifth of a busy call's time. What is
 gathered is lost when the process is killed; it will be found again."""
 
-CALLERS_MOST = 1_000
+MAX_CALLERS = 1_000
 """Callers whose findings are gathered at once; those of further ones are dropped."""
+
+MAX_ACCESSES = 1_000
+MAX_CONTRADICTIONS = 100
+"""What one report may hold, as proto/hilvan/retrieval/v1 bounds it."""
 
 _log = structlog.get_logger()
 
@@ -40,7 +47,7 @@ class Reports(Generic[Finding]):
 
     def add(self, caller: Caller, findings: Sequence[Finding]) -> None:
         """Note what was found in a caller's turn."""
-        if not findings or (caller not in self._found and len(self._found) >= CALLERS_MOST):
+        if not findings or (caller not in self._found and len(self._found) >= MAX_CALLERS):
             return
         self._found.setdefault(caller, {}).update(dict.fromkeys(findings))
         if self._sending is None or self._sending.done():
@@ -67,3 +74,26 @@ class Reports(Generic[Finding]):
             await self._tell(caller, findings)
         except AssemblerError as error:
             _log.warning("not recorded", what=self._what, error=repr(error))
+
+
+class TurnReports:
+    """What retrieval is told of turns: which entries were rendered, and what contradicts."""
+
+    def __init__(self, retrieval: Retrieval) -> None:
+        """Tell this retrieval."""
+        self._accesses = Reports("accesses", retrieval.record_accesses, MAX_ACCESSES)
+        self._contradictions = Reports(
+            "contradictions", retrieval.record_contradictions, MAX_CONTRADICTIONS
+        )
+
+    def add(
+        self, turn: Turn, rendered: Sequence[str], contradictions: Sequence[FoundContradiction]
+    ) -> None:
+        """Note what a turn rendered and found, unless it is a preview."""
+        if not turn.preview:
+            self._accesses.add(turn.caller, rendered)
+            self._contradictions.add(turn.caller, contradictions)
+
+    async def close(self) -> None:
+        """Tell what was gathered, now."""
+        await asyncio.gather(self._accesses.close(), self._contradictions.close())

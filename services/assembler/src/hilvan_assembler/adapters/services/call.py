@@ -4,7 +4,7 @@ A service that keeps failing is not asked for a while; see `hilvan_kit.breaker`.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import grpc
@@ -13,6 +13,7 @@ from hilvan_assembler.errors import ServiceError, ServiceTimeout, ServiceUnavail
 from hilvan_assembler.model.turn import Caller
 from hilvan_kit.breaker import Attempt, Breaker, Refused, State
 from hilvan_kit.deadlines import Deadline
+from hilvan_kit.failures import error_info
 from hilvan_kit.guards import TIMEOUT_KEY
 
 ENOUGH_SECONDS = 0.05
@@ -21,10 +22,14 @@ ENOUGH_SECONDS = 0.05
 PROBE_SECONDS = 0.5
 """How long a call that tries a service again may take: the others are refused meanwhile."""
 
+_PREFIX = "ERROR_REASON_"
 _GONE = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
 
 Failed = type[ServiceError]
-Known = Callable[[grpc.aio.AioRpcError], Exception | None]
+Known = Mapping[str, Callable[[str], Exception]]
+"""By the reason in its ErrorInfo, what makes an exception of an error's message."""
+
+_NONE_KNOWN: Known = {}
 
 
 class Service:
@@ -33,6 +38,7 @@ class Service:
     def __init__(self, name: str) -> None:
         """Ask it until it fails."""
         self.name = name
+        self._domain = f"{name}.hilvan"
         self._breaker: Breaker[Failed] = Breaker(name)
         self._probes: set[asyncio.Task[Any]] = set()
 
@@ -42,12 +48,12 @@ class Service:
         request: Any,
         caller: Caller,
         deadline: Deadline,
-        known: Known = lambda _: None,
+        known: Known = _NONE_KNOWN,
     ) -> Any:
         """Call a method with what is left of the deadline.
 
-        ``known`` tells the exception for errors that mean something here; all others say only
-        that the service can't help. Raises ServiceTimeout, ServiceUnavailable; at once, as it
+        ``known`` are the reasons that mean something here; all other errors say only that the
+        service can't help. Raises ServiceTimeout, ServiceUnavailable; at once, as it
         was before, while the service is not asked.
         """
         try:
@@ -90,10 +96,10 @@ class Service:
         try:
             answer = await method(request, timeout=seconds, metadata=metadata)
         except grpc.aio.AioRpcError as error:
-            meant = known(error)
-            if meant is not None:
+            info = error_info(error)
+            if info is not None and info.domain == self._domain and info.reason in known:
                 attempt.succeeded()
-                raise meant from error
+                raise known[info.reason](str(error.details() or "")) from error
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
                 if seconds >= ENOUGH_SECONDS:
                     attempt.failed(ServiceTimeout)
@@ -104,3 +110,8 @@ class Service:
             raise ServiceUnavailable(self.name) from error
         attempt.succeeded()
         return answer
+
+
+def reason_name(enum_name: str) -> str:
+    """What an ErrorInfo calls the value of an ErrorReason enumeration."""
+    return enum_name.removeprefix(_PREFIX)

@@ -1,4 +1,4 @@
-"""Reads candidates from retrieval's columns, and writes an entry of a row as its message again."""
+"""Reads candidates from retrieval's columns, and entries from their messages."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from hilvan.common.v1 import entry_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
-from hilvan_assembler.model.candidate import Candidate, Origin
+from hilvan_assembler.model.candidate import Candidate
+from hilvan_assembler.model.entry import Entry, Origin
 from hilvan_assembler.model.kind import Layer
 
 LAYERS = {
@@ -27,59 +28,6 @@ _NOTHING = pb.RowDetails()
 _NOWHERE = Origin()
 
 
-class Row:
-    """One row, as what a candidate hands on to a caller who wants the whole entry."""
-
-    __slots__ = ("_columns", "_details", "_row")
-
-    def __init__(self, columns: pb.CandidateColumns, row: int, details: pb.RowDetails) -> None:
-        """Keep where the row is; nothing is read before `message`."""
-        self._columns, self._row, self._details = columns, row, details
-
-    def message(self) -> entry_pb2.Entry:
-        """The entry as retrieval would have written it."""
-        c, row, details = self._columns, self._row, self._details
-        importance, confidence = c.importance[row], c.confidence[row]
-        never = c.last_access_micros[row] < 0
-        return entry_pb2.Entry(
-            id=c.id[row],
-            layer=c.layer[row],
-            owner=c.owners[c.owner_index[row]],
-            category=c.category[row],
-            title=c.title[row],
-            text=c.text[row],
-            importance=_known(importance),
-            confidence=_known(confidence),
-            access_count=c.access_count[row],
-            reinforcement_count=c.reinforcement_count[row],
-            create_time=_stamp(c.create_micros[row]),
-            update_time=_stamp(c.update_micros[row]),
-            last_access_time=None if never else _stamp(c.last_access_micros[row]),
-            valid_from_time=_given(details, "valid_from_time"),
-            valid_until_time=_given(details, "valid_until_time"),
-            supersede_time=_given(details, "supersede_time"),
-            superseded_by=c.superseded_by[row],
-            topics=details.topics,
-            outcome=details.outcome,
-            steps=details.steps,
-            tags=details.tags,
-            origin=self._origin(),
-            content_hash=c.content_hash[row],
-            etag=str(c.version[row]),
-        )
-
-    def _origin(self) -> entry_pb2.Origin | None:
-        c, row = self._columns, self._row
-        position = c.origin_position[row]
-        texts = (c.origin_kind[row], c.origin_uri[row], c.origin_thread[row])
-        if position < 0 and not any(texts):
-            return None
-        kind, uri, thread = texts
-        return entry_pb2.Origin(
-            kind=kind, uri=uri, thread=thread, position=None if position < 0 else position
-        )
-
-
 def candidates(columns: pb.CandidateColumns) -> tuple[Candidate, ...]:
     """The candidates, a row each."""
     owners = [f"{AXIS_NAMES[each.axis]}:{each.id}" for each in columns.owners]
@@ -96,6 +44,9 @@ def candidates(columns: pb.CandidateColumns) -> tuple[Candidate, ...]:
         columns.importance,
         columns.confidence,
         columns.access_count,
+        columns.reinforcement_count,
+        columns.last_access_micros,
+        columns.version,
         columns.superseded_by,
         columns.content_hash,
         columns.cosine,
@@ -109,7 +60,8 @@ def candidates(columns: pb.CandidateColumns) -> tuple[Candidate, ...]:
     found = []
     for row, (
         entry_id, text, created, updated, category, title, importance, confidence, accesses,
-        superseded_by, content_hash, cosine, similarity, vector_rank, bm25, keyword_rank, muted,
+        reinforcements, accessed, version, superseded_by, content_hash, cosine, similarity,
+        vector_rank, bm25, keyword_rank, muted,
     ) in enumerate(rows):  # fmt: skip
         more = details.get(row, _NOTHING)
         extra = more is not _NOTHING
@@ -119,13 +71,18 @@ def candidates(columns: pb.CandidateColumns) -> tuple[Candidate, ...]:
                 layer=LAYERS[layers[row]],
                 owner=owners[owner_index[row]],
                 text=text,
-                create_time=_EPOCH + timedelta(microseconds=created),
-                update_time=_EPOCH + timedelta(microseconds=updated),
+                create_time=_time(created),
+                update_time=_time(updated),
                 category=category,
                 title=title,
                 importance=_known(importance),
                 confidence=_known(confidence),
                 access_count=accesses,
+                reinforcement_count=reinforcements,
+                last_access_time=None if accessed < 0 else _time(accessed),
+                valid_from=_given(more, "valid_from_time") if extra else None,
+                valid_until=_given(more, "valid_until_time") if extra else None,
+                supersede_time=_given(more, "supersede_time") if extra else None,
                 topics=tuple(more.topics) if extra else (),
                 outcome=more.outcome if extra else "",
                 steps=tuple(more.steps) if extra else (),
@@ -139,7 +96,7 @@ def candidates(columns: pb.CandidateColumns) -> tuple[Candidate, ...]:
                 bm25=_known(bm25),
                 keyword_rank=keyword_rank or None,
                 muted=muted,
-                wire=Row(columns, row, more),
+                etag=str(version),
             )
         )
     return tuple(found)
@@ -166,10 +123,50 @@ def _known(value: float) -> float | None:
     return value if value == value else None  # noqa: PLR0124 (the test for NaN)
 
 
-def _stamp(micros: int) -> Timestamp:
-    seconds, rest = divmod(micros, 1_000_000)
-    return Timestamp(seconds=seconds, nanos=rest * 1000)
+def _time(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
 
 
-def _given(details: pb.RowDetails, name: str) -> Timestamp | None:
-    return getattr(details, name) if details.HasField(name) else None  # type: ignore[arg-type]
+def _given(message: pb.RowDetails | entry_pb2.Entry, name: str) -> datetime | None:
+    return moment(getattr(message, name)) if message.HasField(name) else None  # type: ignore[arg-type]
+
+
+def moment(stamp: Timestamp) -> datetime:
+    """A timestamp to the microsecond."""
+    return _EPOCH + timedelta(seconds=stamp.seconds, microseconds=stamp.nanos // 1000)
+
+
+def entry(message: entry_pb2.Entry) -> Entry:
+    """An entry from its own message."""
+    origin = message.origin
+    return Entry(
+        id=message.id,
+        layer=LAYERS[message.layer],
+        owner=f"{AXIS_NAMES[message.owner.axis]}:{message.owner.id}",
+        text=message.text,
+        create_time=moment(message.create_time),
+        update_time=moment(message.update_time),
+        category=message.category,
+        title=message.title,
+        importance=message.importance if message.HasField("importance") else None,
+        confidence=message.confidence if message.HasField("confidence") else None,
+        access_count=message.access_count,
+        reinforcement_count=message.reinforcement_count,
+        last_access_time=_given(message, "last_access_time"),
+        valid_from=_given(message, "valid_from_time"),
+        valid_until=_given(message, "valid_until_time"),
+        superseded_by=message.superseded_by,
+        supersede_time=_given(message, "supersede_time"),
+        topics=tuple(message.topics),
+        outcome=message.outcome,
+        steps=tuple(message.steps),
+        tags=tuple(message.tags),
+        origin=Origin(
+            origin.kind,
+            origin.uri,
+            origin.thread,
+            origin.position if origin.HasField("position") else None,
+        ),
+        content_hash=message.content_hash,
+        etag=message.etag,
+    )

@@ -1,7 +1,7 @@
 """`Retrieval` over gRPC."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import grpc
@@ -9,10 +9,17 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from hilvan.common.v1 import entry_pb2, report_pb2
+from hilvan.retrieval.v1 import error_reason_pb2
 from hilvan.retrieval.v1 import retrieval_service_pb2 as pb
 from hilvan.retrieval.v1 import retrieval_service_pb2_grpc as rpc
-from hilvan_assembler.adapters.services.call import Service
-from hilvan_assembler.adapters.services.candidate_columns import AXIS_NAMES, LAYERS, candidates
+from hilvan.retrieval.v1.error_reason_pb2 import ErrorReason
+from hilvan_assembler.adapters.services.call import Known, Service, reason_name
+from hilvan_assembler.adapters.services.candidate_columns import (
+    AXIS_NAMES,
+    LAYERS,
+    candidates,
+    entry,
+)
 from hilvan_assembler.errors import SourcesFailed
 from hilvan_assembler.model.candidate import (
     CandidateRequest,
@@ -23,16 +30,14 @@ from hilvan_assembler.model.candidate import (
 )
 from hilvan_assembler.model.contradiction import FoundContradiction
 from hilvan_assembler.model.degradation import Degradation
+from hilvan_assembler.model.entry import Entry
 from hilvan_assembler.model.kind import PartStatus, Source
-from hilvan_assembler.model.session import Changed
 from hilvan_assembler.model.turn import Caller
 from hilvan_kit.deadlines import Deadline
 
-CHANGED_MOST = 1_000
+MAX_PROJECT_ENTRIES = 1_000
+MAX_EVIDENCE_CHARACTERS = 512
 RECORD_SECONDS = 5.0
-EVIDENCE_MOST = 512
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _LAYERS = {layer: number for number, layer in LAYERS.items()}
 _SOURCES = {Source.VECTOR: entry_pb2.SOURCE_VECTOR, Source.KEYWORD: entry_pb2.SOURCE_KEYWORD}
@@ -41,6 +46,11 @@ _AXES = {name: number for number, name in AXIS_NAMES.items()}
 _LOST = {
     report_pb2.PART_STATUS_TIMEOUT: PartStatus.TIMEOUT,
     report_pb2.PART_STATUS_UNAVAILABLE: PartStatus.UNAVAILABLE,
+}
+
+
+_SOURCES_FAILED: Known = {
+    reason_name(ErrorReason.Name(error_reason_pb2.ERROR_REASON_ALL_SOURCES_FAILED)): SourcesFailed
 }
 
 
@@ -70,7 +80,7 @@ class GrpcRetrieval:
             form=pb.CANDIDATE_FORM_COLUMNS,
         )
         answer = await self._service.call(
-            self._stub.RetrieveCandidates, message, caller, deadline, _sources_failed
+            self._stub.RetrieveCandidates, message, caller, deadline, _SOURCES_FAILED
         )
         return RetrievalAnswer(
             _retrieved(answer),
@@ -83,24 +93,15 @@ class GrpcRetrieval:
             _seconds(answer.mutes_age_duration) if answer.HasField("mutes_age_duration") else None,
         )
 
-    async def changed(
+    async def project_entries(
         self, caller: Caller, project_id: str, deadline: Deadline
-    ) -> Sequence[Changed]:
+    ) -> Sequence[Entry]:
         """The project's entries, newest update first."""
         request = pb.ListEntriesRequest(
-            owners=[_owner(f"project:{project_id}")], page_size=CHANGED_MOST
+            owners=[_owner(f"project:{project_id}")], page_size=MAX_PROJECT_ENTRIES
         )
         answer = await self._service.call(self._stub.ListEntries, request, caller, deadline)
-        return [
-            Changed(
-                category=each.category,
-                owner=f"project:{project_id}",
-                update_time=_moment(each.update_time),
-                is_note=each.layer == entry_pb2.LAYER_NOTE,
-                wire=each,
-            )
-            for each in answer.entries
-        ]
+        return [entry(message) for message in answer.entries]
 
     async def record_accesses(self, caller: Caller, ids: Sequence[str]) -> None:
         """Count that entries were loaded."""
@@ -108,18 +109,18 @@ class GrpcRetrieval:
         deadline = Deadline.after(RECORD_SECONDS)
         await self._service.call(self._stub.RecordAccesses, request, caller, deadline)
 
-    async def record_conflicts(
-        self, caller: Caller, conflicts: Sequence[FoundContradiction]
+    async def record_contradictions(
+        self, caller: Caller, contradictions: Sequence[FoundContradiction]
     ) -> None:
         """Note what contradicts each other."""
         request = pb.RecordConflictsRequest(
             conflicts=[
                 pb.Conflict(
-                    older_id=each.older_id,
-                    newer_id=each.newer_id,
-                    evidence=each.evidence[:EVIDENCE_MOST],
+                    older_id=found.older_id,
+                    newer_id=found.newer_id,
+                    evidence=found.evidence[:MAX_EVIDENCE_CHARACTERS],
                 )
-                for each in conflicts
+                for found in contradictions
             ]
         )
         deadline = Deadline.after(RECORD_SECONDS)
@@ -129,17 +130,6 @@ class GrpcRetrieval:
         """Close the channel."""
         await self._service.close()
         await self._channel.close()
-
-
-def _sources_failed(error: grpc.aio.AioRpcError) -> Exception | None:
-    details = str(error.details() or "")
-    # The reason travels in ErrorInfo; its name there is part of the contract.
-    marked = any(
-        key == "grpc-status-details-bin" and b"ALL_SOURCES_FAILED" in bytes(value)
-        for key, value in error.trailing_metadata() or ()
-        if isinstance(value, bytes)
-    )
-    return SourcesFailed(details) if marked else None
 
 
 def _retrieved(answer: pb.RetrieveCandidatesResponse) -> Retrieved:
@@ -166,10 +156,6 @@ def _retrieved(answer: pb.RetrieveCandidatesResponse) -> Retrieved:
 def _owner(key: str) -> entry_pb2.Owner:
     axis, _, owner_id = key.partition(":")
     return entry_pb2.Owner(axis=_AXES[axis], id=owner_id)
-
-
-def _moment(stamp: Timestamp) -> datetime:
-    return _EPOCH + timedelta(seconds=stamp.seconds, microseconds=stamp.nanos // 1000)
 
 
 def _stamp(time: datetime | None) -> Timestamp | None:
