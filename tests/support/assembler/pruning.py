@@ -1,7 +1,6 @@
 """Links, duplicates and contradictions by ids: what tests of them ask for."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from support.assembler.values import agrees, retrieved
 
@@ -35,7 +34,7 @@ def settled(
     distinct = fold_duplicates(drop_superseded(ranked, near, judge), near, judge)
     contradictions = Contradictions(distinct, near, judge)
     return [
-        replace(one, verdict=contradictions.verdict(one)) if one.stands else one for one in distinct
+        one._replace(verdict=contradictions.verdict(one)) if one.stands else one for one in distinct
     ]
 
 

@@ -8,6 +8,7 @@ fill a gap.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from hilvan_assembler.model.curation import IdentityBlock, PinnedNote
 from hilvan_assembler.model.kind import Reason, Section
@@ -19,16 +20,14 @@ LastWord = Callable[[Subject], Verdict | None]
 """Asked only of what fits: its verdict puts the subject out, and then it takes no room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One rendered item, and what it was made of."""
 
     subject: Subject
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """What became of a piece: its tokens, and why it is out; a verdict of None: it is in.
 
     A piece after the cut of a strict prefix is not counted and has 0 tokens.
@@ -41,32 +40,33 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A section as far as it fits: its own lines, and every piece with what became of it."""
+    """A section as far as it fits: its own lines, and every piece with what became of it.
+
+    ``kept`` are the pieces that are in; ``text`` is the rendered section, nothing at all without
+    an item.
+    """
 
     opening: str
     closing: str
-    placements: tuple[Placement, ...] = ()
+    placements: tuple[Placement, ...]
+    kept: tuple[Placement, ...]
+    text: str
     token_count: int = 0
 
-    @property
-    def kept(self) -> tuple[Placement, ...]:
-        """The pieces that are in, in their order."""
-        return tuple(placement for placement in self.placements if placement.verdict is None)
-
-    @property
-    def text(self) -> str:
-        """The rendered section; nothing at all without an item."""
-        kept = self.kept
-        if not kept:
-            return ""
-        return "".join((self.opening, *(placement.piece.text for placement in kept), self.closing))
+    @staticmethod
+    def of(opening: str, closing: str, placements: Sequence[Placement]) -> "Packed":
+        """The section with these pieces; its tokens are still to be counted."""
+        kept = tuple([placement for placement in placements if placement.verdict is None])
+        items = "".join([placement.piece.text for placement in kept])
+        text = f"{opening}{items}{closing}" if kept else ""
+        return Packed(opening, closing, tuple(placements), kept, text)
 
     def without_last(self) -> "Packed":
-        """The section after its last piece was taken out; its tokens must be counted anew."""
+        """The section after its last piece was taken out; its tokens are to be counted anew."""
         last = self.kept[-1]
-        out = replace(last, verdict=Verdict(Reason.OVER_BUDGET))
-        placements = tuple(out if placement is last else placement for placement in self.placements)
-        return replace(self, placements=placements)
+        out = last._replace(verdict=Verdict(Reason.OVER_BUDGET))
+        placements = [out if placement is last else placement for placement in self.placements]
+        return Packed.of(self.opening, self.closing, placements)
 
 
 def pack(
@@ -102,7 +102,7 @@ def pack(
         verdict = last_word(piece.subject)
         placements.append(Placement(piece, tokens, verdict))
         used += tokens if verdict is None else 0
-    return _fit(Packed(*frame, tuple(placements)), (before, before_tokens), budget, count)
+    return _fit(Packed.of(*frame, placements), (before, before_tokens), budget, count)
 
 
 def _fit(packed: Packed, before: tuple[str, int], budget: int, count: Count) -> Packed:

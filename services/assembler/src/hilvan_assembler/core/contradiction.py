@@ -37,12 +37,10 @@ class Contradictions:
         """Take the candidates after duplicates were folded."""
         self._near = near
         self._judge = judge
-        self._members = {
-            member.id: (member, one)
-            for one in ranked
-            if one.stands
-            for member in (one, *one.duplicates)
-        }
+        self._members = {one.candidate.id: (one, one) for one in ranked if one.verdict is None}
+        for survivor, _ in list(self._members.values()):
+            for duplicate in survivor.duplicates:
+                self._members[duplicate.id] = (duplicate, survivor)
         self._standings: dict[str, tuple[float, float, float, str]] = {}
         self._verdicts: dict[str, Verdict | None] = {}
 

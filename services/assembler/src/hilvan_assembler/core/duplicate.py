@@ -1,7 +1,6 @@
 """Duplicates: of those that say the same the most relevant stays and stands for the others."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from hilvan_assembler.core.contradiction import agree
 from hilvan_assembler.core.neighbour import close
@@ -20,52 +19,47 @@ def fold_duplicates(
     Nothing joins a group with a member that it contradicts: of those two the newer must win.
     """
     groups: dict[str, list[RankedCandidate]] = {}
-    verdicts: dict[str, Verdict] = {}
     by_words: dict[tuple[Layer, str], str] = {}
-    for one in by_relevance(one for one in ranked if one.stands):
-        key = (one.candidate.layer, stated_words(one.candidate))
+    folded: dict[str, RankedCandidate] = {}
+    for one in by_relevance(one for one in ranked if one.verdict is None):
+        candidate = one.candidate
+        key = (candidate.layer, stated_words(candidate))
         survivor, detail = by_words.get(key, ""), "the same words"
-        if not survivor:
-            survivor, similarity = _nearest(one, groups, near, judge)
-            detail = f"similarity {similarity:.3f}"
+        if not survivor and (similarities := close(candidate.id, near)):
+            survivor = _nearest(one, similarities, groups, near, judge)
+            detail = f"similarity {similarities.get(survivor, 0.0):.3f}"
         if survivor:
-            verdicts[one.id] = Verdict(Reason.DUPLICATE_OF, survivor, detail)
+            verdict = Verdict(Reason.DUPLICATE_OF, survivor, detail)
+            folded[candidate.id] = one.judged(verdict)
             groups[survivor].append(one)
         else:
-            groups[one.id] = [one]
-        by_words.setdefault(key, survivor or one.id)
-    return [_folded(one, groups, verdicts) for one in ranked]
-
-
-def _folded(
-    one: RankedCandidate,
-    groups: Mapping[str, Sequence[RankedCandidate]],
-    verdicts: Mapping[str, Verdict],
-) -> RankedCandidate:
-    if one.id in verdicts:
-        return replace(one, verdict=verdicts[one.id])
-    duplicates = tuple(groups.get(one.id, ())[1:])
-    return replace(one, duplicates=duplicates) if duplicates else one
+            groups[candidate.id] = [one]
+        by_words.setdefault(key, survivor or candidate.id)
+    folded |= {
+        survivor: group[0].standing_for(group[1:])
+        for survivor, group in groups.items()
+        if len(group) > 1
+    }
+    return [folded.get(one.id, one) for one in ranked]
 
 
 def _nearest(
     one: RankedCandidate,
+    similarities: Mapping[str, float],
     groups: Mapping[str, Sequence[RankedCandidate]],
     near: Neighbours,
     judge: ContradictionJudge,
-) -> tuple[str, float]:
-    """The survivor that is most like it, and how much; of equals the most relevant; "" of none."""
-    similarities = close(one.id, near)
-    if not similarities:
-        return "", 0.0
-    # Groups are in the order of relevance, and of equal values `max` takes the first.
+) -> str:
+    """The survivor that is most like it; of equals the most relevant; "" where there is none."""
     alike = [
-        survivor
-        for survivor, group in groups.items()
-        if survivor in similarities and _agree_all(one, group, near, judge)
+        groups[other][0]
+        for other in similarities
+        if other in groups and _agree_all(one, groups[other], near, judge)
     ]
-    best = max(alike, key=lambda survivor: similarities[survivor], default="")
-    return best, similarities.get(best, 0.0)
+    if not alike:
+        return ""
+    most = max(similarities[survivor.id] for survivor in alike)
+    return by_relevance(each for each in alike if similarities[each.id] == most)[0].id
 
 
 def _agree_all(

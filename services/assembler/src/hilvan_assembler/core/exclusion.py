@@ -1,7 +1,6 @@
 """What is out before anything is compared: muted, not vouched for, pinned already, unlike."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hilvan_assembler.model.candidate import Candidate
 from hilvan_assembler.model.curation import Curated
@@ -16,10 +15,9 @@ def exclude(
     """The candidates with a verdict on those that may not be shown."""
     pinned = frozenset(pin.id for pin in curated.loaded_pins)
     return [
-        one
-        if (verdict := _verdict(one.candidate, curated, options, pinned)) is None
-        # A candidate that is out needs no other stage, so its value is made anew only here.
-        else replace(one, verdict=verdict)
+        one.judged(verdict)
+        if (verdict := _verdict(one.candidate, curated, options, pinned))
+        else one
         for one in ranked
     ]
 

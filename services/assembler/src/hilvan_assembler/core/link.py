@@ -1,7 +1,6 @@
 """Stated links: what the record says was replaced is out, and so are its older copies."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from hilvan_assembler.core.contradiction import agree
 from hilvan_assembler.core.neighbour import close
@@ -36,8 +35,7 @@ def drop_superseded(
     for copy_id, verdict in _copies(known, replaced_by, near, judge):
         verdicts.setdefault(copy_id, verdict)
     return [
-        replace(one, verdict=verdicts[one.id]) if one.stands and one.id in verdicts else one
-        for one in ranked
+        one.judged(verdicts[one.id]) if one.stands and one.id in verdicts else one for one in ranked
     ]
 
 
@@ -48,23 +46,22 @@ def _copies(
     judge: ContradictionJudge,
 ) -> list[tuple[str, Verdict]]:
     """Copies of what was replaced, each with its verdict, by the id of what they copy."""
-    words = {candidate_id: stated_words(candidate) for candidate_id, candidate in known.items()}
     replacements = {replacement.id for replacement in replaced_by.values()}
     verdicts: list[tuple[str, Verdict]] = []
     for replaced_id, replacement in sorted(replaced_by.items(), key=lambda pair: pair[0]):
         replaced = known[replaced_id]
+        words, similar = stated_words(replaced), close(replaced_id, near)
         detail = f"says the same as {replaced_id}"
         verdict = Verdict(Reason.SUPERSEDED_BY, replacement.id, detail)
-        same = [other for other, stated in words.items() if stated == words[replaced_id]]
-        same += [
-            other for other in close(replaced_id, near) if agree(replaced, known[other], judge)
-        ]
         verdicts += [
-            (copy_id, verdict)
-            for copy_id in same
-            if known[copy_id].owner == replaced.owner
-            and known[copy_id].update_time <= replacement.update_time
-            and copy_id not in replacements
+            (copy.id, verdict)
+            for copy in known.values()
+            if copy.owner == replaced.owner
+            and copy.update_time <= replacement.update_time
+            and copy.id not in replacements
+            and (
+                stated_words(copy) == words or (copy.id in similar and agree(replaced, copy, judge))
+            )
         ]
     return verdicts
 

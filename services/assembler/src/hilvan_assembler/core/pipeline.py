@@ -101,12 +101,11 @@ def _sections(fitted: Mapping[Section, Packed], options: Options) -> tuple[Rende
     sections = []
     prefix = hashlib.sha256()
     for section, packed in fitted.items():
-        text = packed.text
-        prefix.update(text.encode())
+        prefix.update(packed.text.encode())
         sections.append(
             RenderedSection(
                 section=section,
-                text=text,
+                text=packed.text,
                 token_count=packed.token_count,
                 token_budget=options.budgets[TIER_OF[section]],
                 item_count=len(packed.kept),

@@ -1,6 +1,6 @@
 """Ranks the candidates of one request. No token is counted here."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hilvan_assembler.core import fusion, sequence
 from hilvan_assembler.core.contradiction import Contradictions
@@ -38,7 +38,8 @@ class Ranking:
         verdicts = {one.id: self.contradictions.verdict(one) for one in self.best_first}
         return Ranking(
             candidates=tuple(
-                replace(one, verdict=one.verdict or verdicts.get(one.id)) for one in self.candidates
+                one.judged(verdict) if (verdict := verdicts.get(one.id)) else one
+                for one in self.candidates
             ),
             best_first=tuple(one for one in self.best_first if verdicts[one.id] is None),
             contradictions=self.contradictions,

@@ -1,7 +1,7 @@
 """A bundle of passages within one budget, with a share that no source may exceed."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hilvan_assembler.core import render
 from hilvan_assembler.core.budget import Piece, Placement
@@ -54,7 +54,7 @@ def bundle(
         tokens = tokenizer.count(text)
         if tokens <= budget.tokens or not kept:
             return Bundle(text, tokens, tuple(placements))
-        out = replace(kept[-1], verdict=Verdict(Reason.OVER_BUDGET))
+        out = kept[-1]._replace(verdict=Verdict(Reason.OVER_BUDGET))
         placements = [out if placement is kept[-1] else placement for placement in placements]
 
 
